@@ -1,0 +1,100 @@
+"""Do what may wait, so that labels and taints never wait for it.
+
+The condition, the attestation and the Events go out from a thread of their
+own, one after the other; what fails is logged and tried again at a later round.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final
+
+from labeler.desired import Policy
+from labeler.diff import Drift
+from labeler.node import Node, NodeError
+from labeler.reconcile import Round
+from labeler.seen import Seen
+from labeler.vocabulary import MAINTENANCE, Label, Mode, Status
+
+ATTEST: Final = 60.0
+"""Seconds between two renewals of the Lease."""
+REMARK: Final = 60.0
+"""Seconds between two Events about edits by hand."""
+
+_log = logging.getLogger(__name__)
+
+
+class Aside:
+    """An observer that says the rest."""
+
+    def __init__(
+        self, node: Node, policy: Policy, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._node = node
+        self._policy = policy
+        self._clock = clock
+        self._pool = ThreadPoolExecutor(1, "aside")
+        self._pending: dict[str, Future[None]] = {}
+        self._attested = self._remarked = float("-inf")
+        self._status: str | None = None
+        self._key = policy.vocabulary.key(Label.STATUS)
+
+    def beat(self) -> None:
+        """Do nothing."""
+
+    def troubled(self, error: NodeError) -> None:
+        """Do nothing: without a confirmed round nothing is attested."""
+
+    def drifted(self, seen: Seen, drifts: tuple[Drift, ...]) -> None:
+        """Tell whoever wrote the status by hand what to do instead."""
+        now = self._clock()
+        if self._key not in {one.key for one in drifts} or now - self._remarked < REMARK:
+            return
+        self._remarked = now
+        value = seen.labels.get(self._key)
+        text = (
+            f"label {self._key} was {f'set to {value!r}' if value else 'removed'} by another hand"
+            f" and is put right; to take the Node out of use: kubectl annotate node {seen.name}"
+            f" {MAINTENANCE}=REASON"
+        )
+        self._submit("remark", lambda: self._node.tell("LabelPutRight", text, warning=True))
+
+    def ended(self, one: Round, *, confirmed: bool) -> None:
+        """Say the condition, the transition and the attestation, where each is due."""
+        if self._policy.mode is Mode.OBSERVE or not one.settled:
+            return
+        self._transition(one)
+        condition = one.want.condition
+        if condition and one.after.conditions.get(condition.type) != condition:
+            self._submit("condition", lambda: self._node.condition(condition))
+        now = self._clock()
+        if confirmed and now - self._attested >= ATTEST:
+            self._attested = now
+            self._submit("attestation", self._node.attest)
+
+    def _transition(self, one: Round) -> None:
+        before = self._status or one.seen.labels.get(self._key)
+        status = one.want.labels.get(self._key)
+        self._status = status
+        if status is None or status == before or (before is None and status == Status.HEALTHY):
+            return
+        why = "; ".join(one.want.judgement.reasons) or "no fault seen"
+        text = f"status is {status}: {why}"
+        warning = status != Status.HEALTHY
+        self._submit(
+            "transition",
+            lambda: self._node.tell(f"Status{status.capitalize()}", text, warning=warning),
+        )
+
+    def _submit(self, what: str, act: Callable[[], None]) -> None:
+        last = self._pending.get(what)
+        if last is None or last.done():
+            self._pending[what] = self._pool.submit(_guarded, what, act)
+
+
+def _guarded(what: str, act: Callable[[], None]) -> None:
+    try:
+        act()
+    except NodeError as err:
+        _log.warning("the %s was not written and is tried again: %s", what, err)

@@ -1,0 +1,90 @@
+"""Write the log: JSON lines for machines, plain lines on a terminal."""
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+
+from labeler.diff import Drift
+from labeler.node import NodeError
+from labeler.reconcile import Round
+from labeler.seen import Seen
+
+_log = logging.getLogger(__name__)
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as JSON; ``extra={"fields": {...}}`` adds to it."""
+        entry: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry | getattr(record, "fields", {}), default=str)
+
+
+def set_up(level: int = logging.INFO) -> None:
+    """Send every record to stderr; stdout is for what was asked for."""
+    handler = logging.StreamHandler()
+    plain = logging.Formatter("%(asctime)s %(levelname)-7s %(message)s")
+    handler.setFormatter(plain if sys.stderr.isatty() else JsonLines())
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    # It says twice whenever a probe runs, and warns each time a hung one is not started again.
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
+    # Every problem it warns of reaches us as an exception.
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
+
+
+class Log:
+    """An observer that logs what changed; a rest leaves no line."""
+
+    def __init__(self) -> None:
+        self._trouble = ""
+        self._told = False
+
+    def beat(self) -> None:
+        """Do nothing."""
+
+    def drifted(self, seen: Seen, drifts: tuple[Drift, ...]) -> None:
+        """Log every key that another hand touched."""
+        for one in drifts:
+            fields = {"node": seen.name, "key": one.key, "cause": one.cause}
+            _log.warning(
+                "%s was %s by another hand; it is put right",
+                one.key,
+                one.cause,
+                extra={"fields": fields},
+            )
+
+    def ended(self, one: Round, *, confirmed: bool) -> None:
+        """Log what was written, and the first time that all is as it should be."""
+        if one.written:
+            fields = {
+                "node": one.after.name,
+                "labels": dict(one.written.labels),
+                "taints": one.written.taints,
+                "status": one.want.judgement.status,
+                "reasons": one.want.judgement.reasons,
+            }
+            keys = ", ".join(
+                f"{key}={value}" if value is not None else f"{key} removed"
+                for key, value in one.written.labels.items()
+            )
+            _log.info("wrote %s", keys or "annotations or taints", extra={"fields": fields})
+        if confirmed and (self._trouble or not self._told):
+            self._trouble, self._told = "", True
+            status = one.want.judgement.status
+            _log.info("the Node says what it should; status is %s", status)
+
+    def troubled(self, error: NodeError) -> None:
+        """Log an error once, however often it comes in a row."""
+        text = str(error)
+        if text != self._trouble:
+            self._trouble = text
+            _log.error("%s", text, extra={"fields": {"error": type(error).__name__}})

@@ -1,0 +1,199 @@
+"""Have the Node say what is seen, round after round, until told to stop.
+
+One thread settles and one follows the Node. Whatever happens wakes the settling
+thread; it alone writes labels and taints, so no two rounds ever overlap.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from threading import Event, Thread
+from typing import Final, Protocol
+
+from agent.backoff import Backoff
+from agent.newest import Newest
+from labeler.desired import Desired, Policy, Recall, desired
+from labeler.diff import Drift, drift
+from labeler.evidence import Evidence, believe, found
+from labeler.node import Node, NodeError, NodeMissing, NodeUnavailable
+from labeler.reconcile import Round, reconcile
+from labeler.seen import Seen
+from labeler.vocabulary import Mode
+
+HEARTBEAT: Final = 15.0
+"""Seconds the loop sleeps at most: it shows that it lives, and nothing is asked of the server."""
+GRACE: Final = 1.0
+"""Seconds the first round waits for every probe; a hung one delays no longer."""
+STEADY: Final = 5.0
+"""Seconds a watch must have lived for its end to count as no failure."""
+
+
+class Observer(Protocol):
+    """Looks at what happens; log, metrics, readiness and what may wait are observers."""
+
+    def beat(self) -> None:
+        """See that the loop lives."""
+
+    def drifted(self, seen: Seen, drifts: tuple[Drift, ...]) -> None:
+        """See that other hands touched keys of ours."""
+
+    def ended(self, one: Round, *, confirmed: bool) -> None:
+        """See a round that ended."""
+
+    def troubled(self, error: NodeError) -> None:
+        """See why a round or a watch came to nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Which boot of the machine this is, and which version of the agent."""
+
+    boot: str
+    version: str
+
+
+class Loop:
+    """Keeps one Node true."""
+
+    def __init__(
+        self,
+        node: Node,
+        newest: Newest,
+        policy: Policy,
+        identity: Identity,
+        observers: tuple[Observer, ...],
+    ) -> None:
+        self._node = node
+        self._newest = newest
+        self._policy = policy
+        self._identity = identity
+        self._observers = observers
+        self._recall: Recall | None = None
+        self._said: Desired | None = None
+        self._stop = Event()
+        self._wake = Event()
+        self._read = Event()
+        self._holding = False
+        self._backoff = Backoff(0.2, 30)
+        self.confirmed = False
+        """Whether the Node is known to say all that it should, by the way others see it."""
+
+    def start(self) -> None:
+        """Start the threads; they are daemons, so that a hung server keeps no process alive."""
+        for work in (self._settle_for_ever, self._follow_for_ever):
+            Thread(target=work, name=work.__name__.strip("_"), daemon=True).start()
+
+    def stop(self) -> None:
+        """Ask the threads to end after what they are at."""
+        self._stop.set()
+        self._read.set()
+        self._wake.set()
+
+    def wake(self) -> None:
+        """Have the next round begin now: a fact has changed."""
+        self._wake.set()
+
+    def turn(self) -> float:
+        """Do one round; return the seconds until the next is due unless something wakes it."""
+        try:
+            one = self._round()
+        except NodeError as err:
+            return self._trouble(err)
+        self.confirmed = one.settled and not one.patch and self._node.confirmed()
+        self._tell(lambda observer: observer.ended(one, confirmed=self.confirmed))
+        if one.refused:
+            return self._trouble(one.refused)
+        self._backoff.reset()
+        self._holding = False
+        return self._rest(one)
+
+    def _round(self) -> Round:
+        seen = self._node.seen()
+        if seen is None:
+            self._recall = self._said = None
+            raise NodeMissing(self._node.name, "the place where it is kept")
+        self._look_for_drift(seen)
+        facts = self._newest.facts()
+
+        def decide(seen: Seen) -> Desired:
+            return desired(facts, self._remember(seen), seen, self._policy, datetime.now(UTC))
+
+        one = reconcile(self._node, seen, decide, self._policy.vocabulary, self._policy.mode)
+        self._recall = Recall(one.want.evidence, one.want.found)
+        if one.settled and self._policy.mode is not Mode.OBSERVE:
+            self._said = one.want
+        return one
+
+    def _look_for_drift(self, seen: Seen) -> None:
+        said, self._said = self._said, None
+        # Whatever comes of this round, the next starts from what it leaves: no edit counts twice.
+        if said is None or said.evidence.uid != seen.uid:
+            return
+        drifts = drift(seen, said, self._policy.vocabulary)
+        if drifts:
+            self._tell(lambda observer: observer.drifted(seen, drifts))
+
+    def _remember(self, seen: Seen) -> Recall:
+        """Return what is known from before; another uid is another Node, and starts anew."""
+        if self._recall and self._recall.evidence.uid == seen.uid:
+            return self._recall
+        now = Evidence(boot=self._identity.boot, uid=seen.uid, agent=self._identity.version)
+        return Recall(believe(seen, now), found(seen, self._policy.vocabulary))
+
+    def _rest(self, one: Round) -> float:
+        rest = min(HEARTBEAT, self._newest.patience())
+        if one.want.ends:
+            rest = min(rest, max(0.0, (one.want.ends - datetime.now(UTC)).total_seconds()))
+        return rest
+
+    def _trouble(self, err: NodeError) -> float:
+        self._report(err)
+        self._holding = not isinstance(err, NodeMissing)
+        if isinstance(err, NodeMissing):
+            return HEARTBEAT
+        wait = err.wait if isinstance(err, NodeUnavailable) else None
+        return self._backoff.next() if wait is None else wait
+
+    def _report(self, err: NodeError) -> None:
+        self.confirmed = False
+        self._tell(lambda observer: observer.troubled(err))
+
+    def _tell(self, what: Callable[[Observer], None]) -> None:
+        for observer in self._observers:
+            what(observer)
+
+    def _stir(self) -> None:
+        """Take note that the Node changed; while holding back, the round to come sees it anyway."""
+        self._read.set()
+        if not self._holding:
+            self._wake.set()
+
+    def _gather(self) -> None:
+        """Wait a moment for the first answers, so that a new Node is labelled in one write."""
+        end = time.monotonic() + GRACE
+        while not self._newest.complete() and time.monotonic() < end:
+            self._wake.wait(GRACE / 20)
+            self._wake.clear()
+
+    def _settle_for_ever(self) -> None:
+        self._gather()
+        while not self._stop.is_set():
+            self._tell(lambda observer: observer.beat())
+            rest = self.turn() if self._read.wait(HEARTBEAT) else 0
+            self._wake.wait(rest)
+            self._wake.clear()
+
+    def _follow_for_ever(self) -> None:
+        backoff = Backoff(0.2, 30)
+        while not self._stop.is_set():
+            began = time.monotonic()
+            wait = None
+            try:
+                self._node.follow(self._stir, self._stop)
+            except NodeError as err:
+                wait = err.wait if isinstance(err, NodeUnavailable) else None
+                self._report(err)
+            if time.monotonic() - began >= STEADY:
+                backoff.reset()
+            self._stop.wait(max(wait or 0, backoff.next()))

@@ -1,0 +1,173 @@
+"""Count and show what happened: the only module that imports ``prometheus_client``.
+
+Every label has a bounded set of values: names of the vocabulary, of the site's
+derived labels, of probes, and of verbs and codes.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from agent.newest import Newest
+from labeler.diff import Drift, Patch
+from labeler.facts import Known, Probe, Unknown
+from labeler.node import NodeError
+from labeler.reconcile import Round
+from labeler.seen import Seen
+from labeler.vocabulary import Mode, Status
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_PROBE_SECONDS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10)
+
+
+class Metrics:
+    """An observer of rounds, of probes and of requests."""
+
+    def __init__(self, version: str, mode: Mode) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        self._drift = Counter(
+            "nodetruth_drift",
+            "Edits of keys of ours by other hands, by key and cause.",
+            ["key", "cause"],
+            registry=registry,
+        )
+        self._wrong = Gauge(
+            "nodetruth_labels_wrong",
+            "Keys and taint lists that differed from what the Node should say, in the last round.",
+            registry=registry,
+        )
+        self._status = Gauge(
+            "nodetruth_status",
+            "1 for the status that the Node should say, 0 for every other.",
+            ["status"],
+            registry=registry,
+        )
+        self._confirmed = Gauge(
+            "nodetruth_last_confirmed_timestamp_seconds",
+            "When the Node was last known to say all that it should; 0 before the first time.",
+            registry=registry,
+        )
+        self._patches = Counter(
+            "nodetruth_patches",
+            "Writes of labels and taints, by result.",
+            ["result"],
+            registry=registry,
+        )
+        self._errors = Counter(
+            "nodetruth_errors",
+            "Rounds and watches that came to nothing, by kind.",
+            ["kind"],
+            registry=registry,
+        )
+        self._requests = Counter(
+            "nodetruth_api_requests",
+            "Requests to the API server, by verb and status code; code 0 is no answer.",
+            ["verb", "code"],
+            registry=registry,
+        )
+        self._probes = Counter(
+            "nodetruth_probe_runs",
+            "Runs of a probe that ended, by outcome.",
+            ["probe", "outcome"],
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "nodetruth_probe_duration_seconds",
+            "How long a probe took.",
+            ["probe"],
+            registry=registry,
+            buckets=_PROBE_SECONDS,
+        )
+        self._missed = Counter(
+            "nodetruth_probe_skipped",
+            "Runs of a probe that did not start, since the one before had not ended.",
+            ["probe"],
+            registry=registry,
+        )
+        Gauge("nodetruth_build_info", "Always 1.", ["version", "mode"], registry=registry).labels(
+            version, mode
+        ).set(1)
+
+    def watch(self, newest: Newest, probes: Iterable[Probe]) -> None:
+        """Show the age and the outcome of each probe's newest fact, read at each scrape."""
+        self.registry.register(_Ages(newest, tuple(probes)))
+
+    def page(self) -> bytes:
+        """Return the page that Prometheus reads."""
+        return generate_latest(self.registry)
+
+    def beat(self) -> None:
+        """Do nothing."""
+
+    def drifted(self, _seen: Seen, drifts: tuple[Drift, ...]) -> None:
+        """Count each key that another hand touched."""
+        for one in drifts:
+            self._drift.labels(one.key, one.cause).inc()
+
+    def ended(self, one: Round, *, confirmed: bool) -> None:
+        """Count the write and show the status."""
+        for status in Status:
+            self._status.labels(status).set(status == one.want.judgement.status)
+        left = Patch() if one.settled else one.patch
+        self._wrong.set(len(left.labels) + (left.taints is not None))
+        self._patches.labels("applied").inc(one.written is not None)
+        self._patches.labels("moved").inc(one.moves)
+        self._patches.labels("refused").inc(one.refused is not None)
+        if confirmed:
+            self._confirmed.set(time.time())
+
+    def troubled(self, error: NodeError) -> None:
+        """Count an error by its kind."""
+        self._errors.labels(type(error).__name__).inc()
+
+    def probed(self, probe: Probe, fact: Known | Unknown, seconds: float) -> None:
+        """Count a probe's run and its time."""
+        outcome = "unknown" if isinstance(fact, Unknown) else "known"
+        self._probes.labels(probe, outcome).inc()
+        self._seconds.labels(probe).observe(seconds)
+
+    def skipped(self, probe: str) -> None:
+        """Count a run that did not start."""
+        self._missed.labels(probe).inc()
+
+    def requested(self, verb: str, code: int) -> None:
+        """Count a request."""
+        self._requests.labels(verb, str(code)).inc()
+
+
+class _Ages:
+    def __init__(self, newest: Newest, probes: tuple[Probe, ...]) -> None:
+        self._newest = newest
+        self._probes = probes
+
+    def collect(self) -> Iterator[Metric]:
+        known = GaugeMetricFamily(
+            "nodetruth_probe_known", "1 where the probe's newest fact is known.", labels=["probe"]
+        )
+        age = GaugeMetricFamily(
+            "nodetruth_probe_age_seconds",
+            "Seconds since the probe last answered.",
+            labels=["probe"],
+        )
+        facts = self._newest.facts()
+        for probe in self._probes:
+            fact = facts.get(probe)
+            known.add_metric([probe], fact is not None and not isinstance(fact, Unknown))
+            seconds = self._newest.age(probe)
+            if seconds is not None:
+                age.add_metric([probe], seconds)
+        yield from (known, age)

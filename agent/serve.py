@@ -1,0 +1,112 @@
+"""Answer /metrics, /healthz and /readyz on one port.
+
+``/healthz``: the loop lives. ``/readyz``: the Node is known to say what it
+should. The words behind a 503 tell an operator why.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from socketserver import ThreadingMixIn
+from threading import Thread
+from typing import TYPE_CHECKING, Final
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from agent.metrics import CONTENT_TYPE
+from labeler.diff import Drift
+from labeler.node import NodeError
+from labeler.reconcile import Round
+from labeler.seen import Seen
+from labeler.vocabulary import Mode
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
+LIFE: Final = 90.0
+"""Seconds without a beat after which the loop counts as dead: six of its heartbeats."""
+
+
+class Health:
+    """An observer that remembers whether the loop lives and the Node is true."""
+
+    def __init__(self, mode: Mode, clock: Callable[[], float] = time.monotonic) -> None:
+        self._mode = mode
+        self._clock = clock
+        self._beaten = clock()
+        self._ready = False
+        self._why = "no round has ended yet"
+
+    def beat(self) -> None:
+        """Note that the loop lives."""
+        self._beaten = self._clock()
+
+    def drifted(self, seen: Seen, drifts: tuple[Drift, ...]) -> None:
+        """Do nothing: an edit that is put right makes nobody unready."""
+
+    def ended(self, one: Round, *, confirmed: bool) -> None:
+        """Note that the Node is true, once it is known to be."""
+        if confirmed or (self._mode is Mode.OBSERVE and one.want.complete):
+            self._ready = True
+
+    def troubled(self, error: NodeError) -> None:
+        """Note why not."""
+        self._ready, self._why = False, str(error)
+
+    def healthy(self) -> tuple[bool, str]:
+        """Tell whether the loop lives, and since when not."""
+        silent = self._clock() - self._beaten
+        return silent < LIFE, f"the loop has been silent for {silent:.0f} s"
+
+    def ready(self) -> tuple[bool, str]:
+        """Tell whether the Node is known to say what it should, or why not."""
+        return self._ready, self._why
+
+
+class Server:
+    """The HTTP server, in a thread of its own."""
+
+    def __init__(self, address: tuple[str, int], health: Health, page: Callable[[], bytes]) -> None:
+        self._health = health
+        self._page = page
+        host, port = address
+        self._server = make_server(
+            host, port, self._answer, server_class=_Threads, handler_class=_Quiet
+        )
+        self.port = self._server.server_port
+
+    def start(self) -> None:
+        """Serve from now on."""
+        Thread(target=self._server.serve_forever, name="serve", daemon=True).start()
+
+    def _answer(self, environ: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
+        match environ["PATH_INFO"]:
+            case "/metrics":
+                return _reply(start, "200 OK", self._page(), CONTENT_TYPE)
+            case "/healthz":
+                return _verdict(start, *self._health.healthy())
+            case "/readyz":
+                return _verdict(start, *self._health.ready())
+            case _:
+                return _reply(start, "404 Not Found", b"/metrics, /healthz, /readyz\n")
+
+
+class _Threads(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class _Quiet(WSGIRequestHandler):
+    timeout = 10  # seconds a client may take over its request
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Do nothing: a probe each second is no news."""
+
+
+def _verdict(start: "StartResponse", good: bool, why: str) -> Iterable[bytes]:  # noqa: FBT001
+    status = "200 OK" if good else "503 Service Unavailable"
+    return _reply(start, status, b"ok\n" if good else f"{why}\n".encode())
+
+
+def _reply(
+    start: "StartResponse", status: str, body: bytes, kind: str = "text/plain; charset=utf-8"
+) -> Iterable[bytes]:
+    start(status, [("Content-Type", kind), ("Content-Length", str(len(body)))])
+    return [body]

@@ -1,0 +1,137 @@
+"""Render what a Node says, or would say: a table for people, JSON and YAML for programs."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Final, TextIO
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from labeler.desired import Desired, Policy
+from labeler.facts import KEYS, Facts, Unknown
+from labeler.reconcile import Round
+from labeler.seen import Taint
+from labeler.wire import taint
+
+Tree = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What there is to show of one look or one round."""
+
+    title: str
+    want: Desired
+    facts: Facts
+    policy: Policy
+    now: Mapping[str, str] | None = None
+    """The labels the Node has, where there is a Node."""
+    unwritten: bool = False
+    """Whether this would be said, but is not: observe mode, or a dry run."""
+
+
+def of_round(one: Round, facts: Facts, policy: Policy, place: str) -> Said:
+    """Return what a round has to show."""
+    said = "would say" if one.written is None and one.patch else "says"
+    title = f"Node {one.after.name} {said} ({place})"
+    return Said(title, one.want, facts, policy, one.after.labels, unwritten=said == "would say")
+
+
+def tree(said: Said) -> Tree:
+    """Return the whole as plain data."""
+    facts: Tree = {}
+    unknown: Tree = {}
+    for probe, fact in said.facts.items():
+        if isinstance(fact, Unknown):
+            unknown[probe.value] = fact.reason
+        else:
+            facts[probe.value] = _plain(asdict(fact))
+    return {
+        "labels": dict(sorted((key, str(value)) for key, value in said.want.labels.items())),
+        "taints": [taint(one) for one in said.want.taints],
+        "held": sorted(said.want.held),
+        "facts": facts,
+        "unknown": unknown,
+    }
+
+
+def _plain(value: object) -> object:
+    """Return plain data: enums as their text, tuples as lists, at every depth."""
+    return json.loads(json.dumps(value))
+
+
+def as_json(said: Said, out: TextIO) -> None:
+    """Write JSON."""
+    json.dump(tree(said), out, indent=2)
+    out.write("\n")
+
+
+def as_yaml(said: Said, out: TextIO) -> None:
+    """Write YAML."""
+    yaml.safe_dump(tree(said), out, sort_keys=False)
+
+
+def as_table(said: Said, out: TextIO) -> None:
+    """Write a table; colour only on a terminal, and never where NO_COLOR is set."""
+    console = Console(file=out, soft_wrap=not out.isatty(), highlight=False)
+    table = Table(
+        title=said.title, title_justify="left", title_style="bold", box=None, pad_edge=False
+    )
+    for column in ("LABEL", "VALUE", "FROM", "NOTE"):
+        table.add_column(column, overflow="fold")
+    for row in _rows(said):
+        table.add_row(*row)
+    console.print(table)
+    for line in _lines(said):
+        console.print(line, markup=False)
+
+
+def _rows(said: Said) -> list[tuple[str, ...]]:
+    key = said.policy.vocabulary.key
+    origin = {key(label): probe.value for probe, labels in KEYS.items() for label in labels}
+    origin |= {key(label): "rule" for label in said.policy.vocabulary.derived}
+    rows: list[tuple[str, ...]] = []
+    for label in sorted({*said.want.labels, *said.want.held}):
+        value = said.want.labels.get(label, "-")
+        rows.append((label, value, origin.get(label, "all of it"), _note(said, label)))
+    return rows
+
+
+def _note(said: Said, label: str) -> str:
+    if label in said.want.held:
+        return "held: its probe can't look now"
+    has = None if said.now is None else said.now.get(label)
+    if said.unwritten and has != said.want.labels[label]:
+        return f"would be written, now {has!r}" if has is not None else "would be written"
+    return ""
+
+
+def _lines(said: Said) -> list[str]:
+    lines = [f"taint {_short(one)}" for one in said.want.taints]
+    lines += [f"status: {reason}" for reason in said.want.judgement.reasons]
+    lines += [
+        f"probe {probe}: unknown, {fact.reason}"
+        for probe, fact in said.facts.items()
+        if isinstance(fact, Unknown)
+    ]
+    return lines
+
+
+def _short(one: Taint) -> str:
+    return f"{one.key}={one.value}:{one.effect}"
+
+
+FORMATS: Final[Mapping[str, Callable[[Said, TextIO], None]]] = {
+    "table": as_table,
+    "json": as_json,
+    "yaml": as_yaml,
+}
+
+
+def show(said: Said, form: str) -> None:
+    """Write to stdout in one of ``FORMATS``."""
+    FORMATS[form](said, sys.stdout)
+    sys.stdout.flush()

@@ -1,0 +1,210 @@
+"""Decide what a Node should say, from what was seen of its machine.
+
+A fact that is known gives labels. A probe that can't look keeps what it last
+saw in this boot: its labels are *held* at that value, and what no evidence of
+this boot supports is not held but goes. A probe that has not answered yet
+holds whatever stands there. Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from labeler import legal
+from labeler.evidence import Evidence, gather
+from labeler.facts import GIB, KEYS, Cpu, Disk, Facts, Known, Medium, Memory, Probe
+from labeler.maintenance import Maintenance, maintenance
+from labeler.rules import Rule, derive
+from labeler.seen import Condition, Seen, Taint
+from labeler.vocabulary import Effect, Label, Mode, Status, TaintKey, Vocabulary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What a site decided: words, rules, and how much the agent may do."""
+
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    mode: Mode = Mode.ENFORCE
+    required: frozenset[Probe] = frozenset()
+    """Probes whose blindness makes the status unknown."""
+    rules: tuple[Rule, ...] = ()
+    effects: Mapping[TaintKey, Effect] = field(default_factory=dict)
+    cordon: bool = False
+    """Whether a cordoned Node counts as in maintenance."""
+    condition: str = "HardwareHealthy"
+    """Type of the Node condition; empty for none."""
+    healthy: str = "True"
+    """What the condition says on a healthy Node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """What is known of this Node from before: evidence of this boot, and what had been found."""
+
+    evidence: Evidence
+    found: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The status, and in words why it is not healthy."""
+
+    status: Status
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desired:
+    """What the Node should say."""
+
+    labels: Mapping[str, str]
+    held: frozenset[str]
+    """Whole label keys that rest on a probe which does not answer now."""
+    untouched: frozenset[str]
+    """Those of them that stay as they stand, whatever stands there."""
+    taints: tuple[Taint, ...]
+    complete: bool
+    """Every probe has answered or missed its deadline; until then no taint of ours is taken off."""
+    judgement: Judgement
+    condition: Condition | None
+    evidence: Evidence
+    found: Mapping[str, str]
+    """What other hands had set on our keys before us."""
+    ends: datetime | None = None
+    """When the maintenance under way ends by itself."""
+
+
+def desired(facts: Facts, memory: Recall, seen: Seen, policy: Policy, now: datetime) -> Desired:
+    """Decide, for a machine that shows ``facts`` and a Node that says ``seen``."""
+    evidence = gather(facts, memory.evidence)
+    silent = frozenset(probe for probe in Probe if probe not in facts)
+    asked = maintenance(seen, now, cordon=policy.cordon)
+    hardware = judge(evidence, policy.required)
+    judgement = overrule(hardware, asked)
+    words = _words(evidence, silent, judgement, policy)
+    return Desired(
+        labels=words.labels,
+        held=words.held,
+        untouched=words.untouched,
+        taints=_taints(judgement, policy),
+        complete=not silent,
+        judgement=judgement,
+        condition=None if silent else _condition(hardware, policy),
+        evidence=evidence,
+        found=memory.found,
+        ends=asked.until if asked else None,
+    )
+
+
+def judge(evidence: Evidence, required: frozenset[Probe]) -> Judgement:
+    """Judge the hardware: a required probe that can't look makes it unknown."""
+    blind = tuple(
+        f"{probe}: {reason}"
+        for probe, reason in sorted(evidence.unknown.items())
+        if probe in required
+    )
+    return Judgement(Status.UNKNOWN, blind) if blind else Judgement(Status.HEALTHY)
+
+
+def overrule(hardware: Judgement, asked: Maintenance | None) -> Judgement:
+    """Return the gravest of what the hardware shows and what people asked for."""
+    found = [hardware]
+    if asked:
+        found.append(Judgement(Status.MAINTENANCE, (asked.reason,)))
+    return min(found, key=lambda judgement: list(Status).index(judgement.status))
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    labels: Mapping[str, str]
+    held: frozenset[str]
+    untouched: frozenset[str]
+
+
+def _words(
+    evidence: Evidence, silent: frozenset[Probe], judgement: Judgement, policy: Policy
+) -> _Words:
+    unsure = silent - evidence.facts.keys()
+    labels: dict[str, str] = {}
+    for fact in evidence.facts.values():
+        labels |= spell(fact)
+    unseen = _resting_on(frozenset(Probe) - evidence.facts.keys())
+    open_status = judgement.status is not Status.MAINTENANCE and unsure & policy.required
+    if open_status:
+        unseen |= {Label.STATUS}
+    else:
+        labels[Label.STATUS] = judgement.status.value
+    derived = derive(policy.rules, labels, unseen)
+    untouched = _resting_on(unsure) | ({Label.STATUS} if open_status else set())
+    blind = _resting_on(silent | evidence.unknown.keys())
+    key = policy.vocabulary.key
+    return _Words(
+        labels={key(name): value for name, value in {**labels, **derived.labels}.items()},
+        held=frozenset(map(key, blind | derived.undecided)),
+        untouched=frozenset(map(key, untouched | (derived.undecided if unsure else set()))),
+    )
+
+
+def _resting_on(probes: frozenset[Probe]) -> frozenset[str]:
+    return frozenset(label for probe in probes for label in KEYS[probe])
+
+
+def spell(fact: Known) -> dict[str, str]:
+    """Put a fact into labels."""
+    match fact:
+        case Cpu():
+            return {Label.CPU: legal.readable(fact.family), Label.CPU_CORES: str(fact.cores)}
+        case Memory():
+            return {
+                Label.MEMORY: f"{nominal(fact.total)}gb",
+                Label.MEMORY_GIB: str(fact.total // GIB),
+            }
+        case Disk():
+            return _spell_disk(fact)
+
+
+def _spell_disk(disk: Disk) -> dict[str, str]:
+    labels: dict[str, str] = {Label.DISK_INTERFACE: legal.readable(disk.interface)}
+    match disk.medium:
+        case Medium.SSD | Medium.HDD:
+            labels[Label.DISKTYPE] = disk.medium.value
+        case Medium.VIRTUAL:
+            labels[Label.DISKTYPE] = "unknown"
+        case Medium.NETWORK | Medium.RAM:
+            # Neither ssd nor hdd, and known to be neither: the interface says it.
+            pass
+    return labels
+
+
+def nominal(total: int) -> int:
+    """Return the size in GiB that a machine of ``total`` bytes was sold as.
+
+    The kernel keeps some per cent for itself, so 125.6 GiB are a 128 GiB
+    machine. Modules come in eighths of a power of two (96, 160, 384, 1152), so
+    the next eighth above is the size.
+    """
+    gib = -(-total // GIB)
+    step = max(1, (1 << (gib.bit_length() - 1)) // 8)
+    return -(-gib // step) * step
+
+
+def _taints(judgement: Judgement, policy: Policy) -> tuple[Taint, ...]:
+    keys = {Status.MAINTENANCE: TaintKey.MAINTENANCE, Status.UNKNOWN: TaintKey.UNKNOWN}
+    key = keys.get(judgement.status)
+    effect = policy.effects.get(key, Effect.NONE) if key else Effect.NONE
+    if key is None or effect is Effect.NONE or policy.mode is not Mode.ENFORCE:
+        return ()
+    return (Taint(key.value, effect.value, legal.readable(judgement.reasons[0]).lower()),)
+
+
+def _condition(hardware: Judgement, policy: Policy) -> Condition | None:
+    if not policy.condition:
+        return None
+    opposite = {"True": "False", "False": "True"}
+    answers = {Status.UNKNOWN: "Unknown", Status.UNHEALTHY: opposite[policy.healthy]}
+    return Condition(
+        type=policy.condition,
+        status=answers.get(hardware.status, policy.healthy),
+        reason=hardware.status.capitalize(),
+        message="; ".join(hardware.reasons) or "no fault seen",
+    )

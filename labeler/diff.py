@@ -1,0 +1,126 @@
+"""Compare what a Node says with what it should say.
+
+Only keys of ours are compared, so a key that is not ours can't appear in a
+patch. The same comparison, asked against what the Node is known to have said,
+is drift. Pure.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from labeler import evidence
+from labeler.desired import Desired
+from labeler.seen import Seen, Taint
+from labeler.vocabulary import ANNOTATIONS, EVIDENCE, FOUND, TaintKey, Vocabulary, is_our_taint
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """What to write; ``None`` removes a key, and leaves taints alone."""
+
+    labels: Mapping[str, str | None] = field(default_factory=dict)
+    annotations: Mapping[str, str | None] = field(default_factory=dict)
+    taints: tuple[Taint, ...] | None = None
+
+    def __bool__(self) -> bool:
+        """Tell whether there is anything to write."""
+        return bool(self.labels or self.annotations or self.taints is not None)
+
+    def vital(self, vocabulary: Vocabulary) -> "Patch":
+        """Return the part that keeps work off a bad machine, to be sent when all is refused."""
+        kept = {key: value for key, value in self.labels.items() if key in vocabulary.vital}
+        return Patch(kept, {}, self.taints)
+
+
+class Cause(StrEnum):
+    """How a key of ours came to differ from what the Node had said."""
+
+    CHANGED = "changed"
+    REMOVED = "removed"
+    ADDED = "added"
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """One key of ours, or one taint, that another hand touched."""
+
+    key: str
+    cause: Cause
+
+
+def diff(seen: Seen, want: Desired, vocabulary: Vocabulary) -> Patch:
+    """Return what makes ``seen`` say ``want``."""
+    notes = {EVIDENCE: evidence.encode(want.evidence), FOUND: evidence.encode_found(want.found)}
+    taints = _taints(seen, want)
+    return Patch(
+        labels=_changes(seen.labels, want.labels, vocabulary.labels - want.untouched),
+        annotations=_changes(seen.annotations, notes, frozenset(notes)),
+        taints=None if taints == seen.taints else taints,
+    )
+
+
+def drift(seen: Seen, said: Desired, vocabulary: Vocabulary) -> tuple[Drift, ...]:
+    """Name every key of ours that no longer reads as the Node said it."""
+    patch = diff(seen, said, vocabulary)
+    before = {**seen.labels, **seen.annotations}
+    keys = [_drift(key, before, value) for key, value in _flat(patch).items()]
+    return (*keys, *_tainted(seen, said)) if patch.taints is not None else tuple(keys)
+
+
+def cleaned(seen: Seen, vocabulary: Vocabulary) -> Patch:
+    """Return what takes everything of ours off and puts back what had been found."""
+    if not ANNOTATIONS & seen.annotations.keys():
+        return Patch()
+    found = evidence.found(seen, vocabulary)
+    theirs = tuple(taint for taint in seen.taints if not is_our_taint(taint.key))
+    return Patch(
+        labels=_changes(seen.labels, found, vocabulary.labels),
+        annotations=_changes(seen.annotations, {}, ANNOTATIONS),
+        taints=None if theirs == seen.taints else theirs,
+    )
+
+
+def _changes(
+    has: Mapping[str, str], want: Mapping[str, str], keys: frozenset[str]
+) -> dict[str, str | None]:
+    return {key: want.get(key) for key in sorted(keys) if has.get(key) != want.get(key)}
+
+
+def _taints(seen: Seen, want: Desired) -> tuple[Taint, ...]:
+    """Return the whole list: foreign taints verbatim and in their order, then ours."""
+    wanted = {taint.key: _identity(taint) for taint in want.taints}
+    open_yet = set() if want.complete else set(TaintKey) - wanted.keys()
+    kept = [
+        taint
+        for taint in seen.taints
+        if not is_our_taint(taint.key)
+        or taint.key in open_yet
+        or wanted.get(taint.key) == _identity(taint)
+    ]
+    there = {taint.key for taint in kept}
+    return (*kept, *(taint for taint in want.taints if taint.key not in there))
+
+
+def _identity(taint: Taint) -> tuple[str, str, str]:
+    return taint.key, taint.effect, taint.value
+
+
+def _flat(patch: Patch) -> dict[str, str | None]:
+    return {**patch.labels, **patch.annotations}
+
+
+def _drift(key: str, before: Collection[str], value: str | None) -> Drift:
+    if value is None:
+        return Drift(key, Cause.ADDED)
+    return Drift(key, Cause.CHANGED if key in before else Cause.REMOVED)
+
+
+def _tainted(seen: Seen, said: Desired) -> tuple[Drift, ...]:
+    has = {taint.key: _identity(taint) for taint in seen.taints if is_our_taint(taint.key)}
+    want = {taint.key: _identity(taint) for taint in said.taints}
+    return tuple(
+        _drift(key, has, str(want[key]) if key in want else None)
+        for key in sorted(has.keys() | want.keys())
+        if has.get(key) != want.get(key)
+    )

@@ -1,0 +1,113 @@
+"""Remember, on the Node itself, what its labels rest on.
+
+One annotation of JSON, at most 8 KiB, that changes only when a fact changes.
+It outlives the agent, and is believed for the same boot of the same Node only:
+what was true before a reboot, or of the Node that bore this name before, is no
+evidence. Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from labeler.facts import Cpu, Disk, Facts, Known, Memory, Probe, Unknown
+from labeler.seen import Seen
+from labeler.vocabulary import ANNOTATIONS, EVIDENCE, FOUND, Vocabulary
+
+LIMIT: Final = 8 << 10
+"""Bytes of the annotation, at most."""
+
+_REASON_LIMIT: Final = 256
+_TYPES: Final[Mapping[Probe, type[Known]]] = {
+    Probe.CPU: Cpu,
+    Probe.MEMORY: Memory,
+    Probe.DISK: Disk,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The last good fact of each probe, and why a probe can't look now."""
+
+    boot: str
+    uid: str
+    agent: str = ""
+    facts: Mapping[Probe, Known] = field(default_factory=dict)
+    unknown: Mapping[Probe, str] = field(default_factory=dict)
+
+
+class _Raw(msgspec.Struct):
+    boot: str
+    uid: str
+    agent: str = ""
+    facts: dict[str, msgspec.Raw] = {}
+    unknown: dict[str, str] = {}
+
+
+def gather(facts: Facts, before: Evidence) -> Evidence:
+    """Return the evidence after ``facts``: a known one replaces what was remembered."""
+    known = {probe: fact for probe, fact in facts.items() if not isinstance(fact, Unknown)}
+    unknown = {
+        probe: fact.reason[:_REASON_LIMIT]
+        for probe, fact in facts.items()
+        if isinstance(fact, Unknown)
+    }
+    silent = {probe: why for probe, why in before.unknown.items() if probe not in facts}
+    return Evidence(
+        boot=before.boot,
+        uid=before.uid,
+        agent=before.agent,
+        facts={**before.facts, **known},
+        unknown={**silent, **unknown},
+    )
+
+
+def encode(evidence: Evidence) -> str:
+    """Return the annotation's value; equal evidence gives equal text."""
+    return msgspec.json.encode(evidence, order="sorted").decode()
+
+
+def believe(seen: Seen, now: Evidence) -> Evidence:
+    """Return what a Node's annotation proves for the boot and Node of ``now``; else ``now`` itself.
+
+    The annotation is input like any other: what can't be decoded, or is of
+    another boot or Node, proves nothing.
+    """
+    text = seen.annotations.get(EVIDENCE, "")
+    if not now.boot or len(text) > LIMIT:
+        return now
+    try:
+        raw = msgspec.json.decode(text, type=_Raw)
+        facts = {
+            probe: msgspec.json.decode(raw.facts[probe], type=kind)
+            for probe, kind in _TYPES.items()
+            if probe in raw.facts
+        }
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return now
+    if (raw.boot, raw.uid) != (now.boot, now.uid):
+        return now
+    unknown = {probe: raw.unknown[probe] for probe in Probe if probe in raw.unknown}
+    return Evidence(boot=now.boot, uid=now.uid, agent=now.agent, facts=facts, unknown=unknown)
+
+
+def found(seen: Seen, vocabulary: Vocabulary) -> Mapping[str, str]:
+    """Return the labels of ours that other hands had set before the agent first came.
+
+    At first contact they are read off the Node; from then on they stand in an
+    annotation of their own, which never changes again.
+    """
+    if not ANNOTATIONS & seen.annotations.keys():
+        return {key: seen.labels[key] for key in vocabulary.labels & seen.labels.keys()}
+    try:
+        noted = msgspec.json.decode(seen.annotations.get(FOUND, "{}"), type=dict[str, str])
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return {}
+    return {key: value for key, value in noted.items() if key in vocabulary.labels}
+
+
+def encode_found(labels: Mapping[str, str]) -> str:
+    """Return the value of the annotation that keeps what had been found."""
+    return msgspec.json.encode(labels, order="sorted").decode()
