@@ -1,0 +1,374 @@
+"""The loop on a Node in memory: drift, re-created Nodes, errors, and what may wait."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from threading import Event
+from time import monotonic, sleep
+
+import pytest
+
+from agent.aside import Aside
+from agent.loop import HEARTBEAT, Identity, Loop
+from agent.newest import Newest, Task
+from labeler.desired import Policy
+from labeler.diff import Cause, Drift
+from labeler.facts import Cpu, Known, Memory, Probe, Unknown
+from labeler.node import NodeError, NodeMissing, NodeRefused, NodeUnavailable
+from labeler.reconcile import Round
+from labeler.rules import Operator, Requirement, Rule
+from labeler.seen import Seen
+from labeler.vocabulary import EVIDENCE, MAINTENANCE, Effect, Mode, TaintKey, Vocabulary
+from tests.fakes import FakeNode
+
+SIZE = Rule("size", "Large", (Requirement("memory-gib", Operator.GT, ("1000",)),))
+POLICY = Policy(
+    vocabulary=Vocabulary(derived=frozenset({"size"})),
+    rules=(SIZE,),
+    effects={TaintKey.MAINTENANCE: Effect.NO_SCHEDULE},
+)
+NODE = Seen(name="n1", uid="u1", version="1")
+
+
+@dataclass
+class Record:
+    """An observer that keeps what it saw."""
+
+    drifts: list[Drift] = field(default_factory=list)
+    rounds: list[tuple[Round, bool]] = field(default_factory=list)
+    errors: list[NodeError] = field(default_factory=list)
+    beats: int = 0
+
+    def beat(self) -> None:
+        self.beats += 1
+
+    def drifted(self, seen: Seen, drifts: tuple[Drift, ...]) -> None:
+        del seen
+        self.drifts += drifts
+
+    def ended(self, one: Round, *, confirmed: bool) -> None:
+        self.rounds.append((one, confirmed))
+
+    def troubled(self, error: NodeError) -> None:
+        self.errors.append(error)
+
+
+class Machine:
+    """A machine of three probes whose answers a test sets."""
+
+    def __init__(self) -> None:
+        self.answers: dict[Probe, Known | Unknown] = {
+            Probe.CPU: Cpu("amd-epyc", 96),
+            Probe.MEMORY: Memory(1 << 39),
+            Probe.DISK: Unknown("hung"),
+        }
+        self.newest = Newest(
+            Task(probe=probe, look=self._look(probe), period=60, deadline=5) for probe in Probe
+        )
+
+    def _look(self, probe: Probe) -> Callable[[], Known | Unknown]:
+        return lambda: self.answers[probe]
+
+    def ask(self) -> None:
+        for probe in Probe:
+            self.newest.ask(probe)
+
+
+def build(node: FakeNode, policy: Policy = POLICY) -> tuple[Loop, Record, Machine]:
+    record, machine = Record(), Machine()
+    machine.ask()
+    loop = Loop(node, machine.newest, policy, Identity("b1", "1"), (record,))
+    return loop, record, machine
+
+
+def test_a_round_labels_the_node_and_the_next_confirms_it() -> None:
+    node = FakeNode(NODE)
+    loop, record, _ = build(node)
+
+    assert loop.turn() == HEARTBEAT
+    assert not loop.confirmed
+    loop.turn()
+
+    assert loop.confirmed
+    assert [confirmed for _, confirmed in record.rounds] == [False, True]
+    assert node.read().labels["cpu"] == "amd-epyc"
+
+
+def test_nothing_is_confirmed_before_the_watch_has_shown_it() -> None:
+    node = FakeNode(NODE, shown=False)
+    loop, _, _ = build(node)
+
+    loop.turn()
+    loop.turn()
+
+    assert not loop.confirmed
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "cause"),
+    [
+        ("cpu-cores", "7", Cause.CHANGED),
+        ("cpu-cores", None, Cause.REMOVED),
+        ("size", "Large", Cause.ADDED),
+    ],
+)
+def test_every_edit_is_put_right_and_counted_once(
+    key: str, value: str | None, cause: Cause
+) -> None:
+    node = FakeNode(NODE)
+    loop, record, _ = build(node)
+    loop.turn()
+    said = node.read().labels
+
+    node.edit(**{key: value})
+    loop.turn()
+    loop.turn()
+
+    assert record.drifts == [Drift(key, cause)]
+    assert node.read().labels == said
+
+
+def test_an_edit_that_cannot_be_put_right_yet_is_counted_once() -> None:
+    node = FakeNode(NODE)
+    loop, record, _ = build(node)
+    loop.turn()
+    down = NodeUnavailable("PATCH", "503")
+    node.refuse = lambda _patch: down
+
+    node.edit(cpu="arm")
+    for _ in range(3):
+        loop.turn()
+    node.refuse = lambda _patch: None
+    loop.turn()
+
+    assert record.drifts == [Drift("cpu", Cause.CHANGED)]
+    assert record.errors == [down] * 3
+    assert node.read().labels["cpu"] == "amd-epyc"
+
+
+def test_the_first_look_counts_nothing_as_drift() -> None:
+    node = FakeNode(replace(NODE, labels={"cpu": "by-hand"}))
+    loop, record, _ = build(node)
+
+    loop.turn()
+
+    assert record.drifts == []
+    assert node.read().labels["cpu"] == "amd-epyc"
+
+
+def test_a_recreated_node_starts_anew() -> None:
+    node = FakeNode(NODE)
+    loop, record, machine = build(node)
+    loop.turn()
+    machine.answers[Probe.CPU] = Unknown("gone blind")
+    machine.ask()
+
+    node.node = Seen(name="n1", uid="u2", version="50", labels={"cpu": "by-hand"})
+    loop.turn()
+
+    assert record.drifts == []
+    # What the old Node was seen to be is no evidence about this one.
+    assert "cpu" not in node.read().labels
+    assert '"uid":"u2"' in node.read().annotations[EVIDENCE]
+
+
+def test_a_blind_probe_keeps_its_label_also_over_a_restart() -> None:
+    node = FakeNode(NODE)
+    loop, _, _ = build(node)
+    loop.turn()
+    again, record, machine = build(node)
+    machine.answers[Probe.CPU] = Unknown("hung")
+    machine.ask()
+
+    again.turn()
+    node.edit(cpu="forged")
+    again.turn()
+
+    assert node.read().labels["cpu"] == "amd-epyc"
+    assert record.drifts == [Drift("cpu", Cause.CHANGED)]
+
+
+def test_a_missing_node_is_waited_for() -> None:
+    node = FakeNode(None)
+    loop, record, _ = build(node)
+
+    assert loop.turn() == HEARTBEAT
+    assert isinstance(record.errors[0], NodeMissing)
+    node.node = NODE
+    loop.turn()
+
+    assert node.read().labels["cpu"] == "amd-epyc"
+
+
+def test_the_server_says_when_to_come_back() -> None:
+    node = FakeNode(NODE)
+    loop, _, _ = build(node)
+    node.refuse = lambda _patch: NodeUnavailable("PATCH", "429", wait=7.0)
+
+    assert loop.turn() == 7.0
+
+
+def test_failures_are_spaced_out() -> None:
+    node = FakeNode(NODE)
+    loop, _, _ = build(node)
+    node.refuse = lambda _patch: NodeRefused("PATCH", "403", "grant it")
+
+    waits = [loop.turn() for _ in range(12)]
+
+    assert waits[0] <= 0.2
+    assert 15 <= waits[-1] <= 30
+
+
+def test_the_loop_wakes_when_a_maintenance_ends() -> None:
+    end = datetime.now(UTC) + timedelta(seconds=5)
+    note = f'{{"reason": "fw", "until": "{end.isoformat()}"}}'
+    loop, _, _ = build(FakeNode(replace(NODE, annotations={MAINTENANCE: note})))
+
+    assert 4 < loop.turn() <= 5
+
+
+def test_running_it_puts_an_edit_right_at_once() -> None:
+    node = FakeNode(NODE)
+    loop, record, _ = build(node)
+    loop.start()
+
+    until(lambda: loop.confirmed)
+    node.edit(cpu="arm")
+    until(lambda: node.read().labels["cpu"] == "amd-epyc")
+    loop.stop()
+
+    assert record.drifts == [Drift("cpu", Cause.CHANGED)]
+    assert record.beats >= 2
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = monotonic() + 5
+    while not true():
+        assert monotonic() < end
+        sleep(0.005)
+
+
+def aside(node: FakeNode, mode: Mode = Mode.ENFORCE) -> tuple[Loop, "Clock", Machine]:
+    clock, machine = Clock(), Machine()
+    machine.ask()
+    policy = replace(POLICY, mode=mode, required=frozenset({Probe.CPU}))
+    other = Aside(node, policy, clock)
+    return Loop(node, machine.newest, policy, Identity("b1", "1"), (other,)), clock, machine
+
+
+@dataclass
+class Clock:
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_condition_is_said_when_it_changes_and_then_no_more() -> None:
+    node = FakeNode(NODE)
+    loop, _, machine = aside(node)
+
+    for _ in range(4):
+        loop.turn()
+        until(lambda: bool(node.said))
+    machine.answers[Probe.CPU] = Unknown("hung")
+    machine.ask()
+    loop.turn()
+    until(lambda: len(node.said) == 2)
+
+    assert [one.status for one in node.said] == ["True", "Unknown"]
+
+
+def test_the_node_is_attested_once_a_minute_and_only_when_confirmed() -> None:
+    node = FakeNode(NODE, shown=False)
+    loop, clock, _ = aside(node)
+    loop.turn()
+    loop.turn()
+    assert node.attested == 0
+
+    node.shown = True
+    for seconds in (0, 1, 58, 60, 61, 119, 121):
+        clock.now = 1000.0 + seconds
+        loop.turn()
+        settle(node)
+
+    assert node.attested == 3
+
+
+def settle(node: FakeNode) -> None:
+    """Give the other thread the time it takes."""
+    before = -1
+    while before != node.attested:
+        before = node.attested
+        sleep(0.02)
+
+
+def test_a_transition_is_told_once_and_a_restart_is_none() -> None:
+    node = FakeNode(NODE)
+    loop, _, machine = aside(node)
+    loop.turn()
+    machine.answers[Probe.CPU] = Unknown("hung")
+    machine.ask()
+    loop.turn()
+    loop.turn()
+    until(lambda: bool(node.told))
+    again, _, blind = aside(node)
+    blind.answers[Probe.CPU] = Unknown("hung")
+    blind.ask()
+    again.turn()
+    sleep(0.05)
+
+    assert node.told == [("StatusUnknown", "status is unknown: cpu: hung", True)]
+
+
+def test_a_status_set_by_hand_is_answered_with_the_way_to_do_it() -> None:
+    node = FakeNode(NODE)
+    loop, clock, _ = aside(node)
+    loop.turn()
+    for _ in range(3):
+        node.edit(status="maintenance")
+        loop.turn()
+    until(lambda: bool(node.told))
+    sleep(0.05)
+    clock.now += 61
+    node.edit(status=None)
+    loop.turn()
+    until(lambda: len(node.told) == 2)
+
+    assert node.told[0] == (
+        "LabelPutRight",
+        "label status was set to 'maintenance' by another hand and is put right; to take the"
+        " Node out of use: kubectl annotate node n1 nodetruth/maintenance=REASON",
+        True,
+    )
+    assert "label status was removed by another hand" in node.told[1][1]
+
+
+def test_an_observer_says_nothing() -> None:
+    node = FakeNode(NODE)
+    loop, _, _ = aside(node, Mode.OBSERVE)
+
+    loop.turn()
+    loop.turn()
+    sleep(0.05)
+
+    assert (node.writes, node.said, node.told, node.attested) == ([], [], [], 0)
+
+
+def test_what_cannot_be_said_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    node = FakeNode(NODE)
+    loop, _, _ = aside(node)
+    failed = Event()
+    say = node.condition
+
+    def fail(_condition: object) -> None:
+        failed.set()
+        raise NodeUnavailable("PATCH", "503")
+
+    node.condition = fail  # type: ignore[method-assign]
+    loop.turn()
+    assert failed.wait(2)
+    node.condition = say  # type: ignore[method-assign]
+    until(lambda: bool(loop.turn() and node.said))
+
+    assert "the condition was not written and is tried again: PATCH: 503" in caplog.text

@@ -1,0 +1,112 @@
+"""Draw Nodes, facts and policies for the laws."""
+
+from hypothesis import strategies as st
+
+from labeler.desired import Policy
+from labeler.facts import Cpu, Disk, Facts, Medium, Memory, Probe, Unknown
+from labeler.rules import Operator, Requirement, Rule
+from labeler.seen import Seen, Taint
+from labeler.vocabulary import ANNOTATIONS, Effect, Label, Mode, TaintKey, Vocabulary
+
+PREFIXES = st.sampled_from(["", "example.com"])
+DERIVED = ("size", "grade")
+WORDS = st.sampled_from(["a", "b-c", "ssd", "healthy", "true", "0", "7", "64", "x.y", "9" * 63])
+TEXTS = st.sampled_from(
+    ["", "plain", "{}", '{"size": "7"}', "[1", "\N{GREEK SMALL LETTER PI}", "\ud800"]
+)
+EFFECTS = st.sampled_from([Effect.NO_SCHEDULE, Effect.PREFER_NO_SCHEDULE, Effect.NO_EXECUTE])
+
+REQUIREMENTS = st.one_of(
+    st.builds(
+        Requirement,
+        st.sampled_from([*Label, *DERIVED]),
+        st.sampled_from([Operator.IN, Operator.NOT_IN]),
+        st.tuples(WORDS),
+    ),
+    st.builds(
+        Requirement,
+        st.sampled_from([*Label, *DERIVED]),
+        st.sampled_from([Operator.EXISTS, Operator.DOES_NOT_EXIST]),
+    ),
+    st.builds(
+        Requirement,
+        st.sampled_from([*Label, *DERIVED]),
+        st.sampled_from([Operator.GT, Operator.LT]),
+        st.tuples(st.integers(0, 99).map(str)),
+    ),
+)
+RULES = st.lists(
+    st.builds(Rule, st.sampled_from(DERIVED), WORDS, st.lists(REQUIREMENTS, min_size=1).map(tuple)),
+    max_size=4,
+).map(tuple)
+
+CPUS = st.builds(Cpu, WORDS, st.integers(1, 512))
+MEMORIES = st.builds(Memory, st.integers(1 << 28, 1 << 45))
+DISKS = st.builds(Disk, st.sampled_from(Medium), WORDS, st.lists(WORDS, max_size=3).map(tuple))
+UNKNOWNS = st.builds(
+    Unknown, st.sampled_from(["hung", "no such file", "\N{GREEK SMALL LETTER PI}" * 300])
+)
+
+
+@st.composite
+def facts(draw: st.DrawFn, *, known: bool = True, unknown: bool = True) -> Facts:
+    """Draw the newest fact of some probes."""
+    kinds = {Probe.CPU: CPUS, Probe.MEMORY: MEMORIES, Probe.DISK: DISKS}
+    found = {}
+    for probe, kind in kinds.items():
+        choices = [st.none(), *([kind] if known else []), *([UNKNOWNS] if unknown else [])]
+        fact = draw(st.one_of(choices))
+        if fact is not None:
+            found[probe] = fact
+    return found
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> Policy:
+    """Draw a site's decisions."""
+    rules = draw(RULES)
+    return Policy(
+        vocabulary=Vocabulary(draw(PREFIXES), frozenset(rule.label for rule in rules)),
+        mode=draw(st.sampled_from([Mode.LABELS, Mode.ENFORCE])),
+        required=draw(st.frozensets(st.sampled_from(Probe))),
+        rules=rules,
+        effects={
+            TaintKey.MAINTENANCE: draw(st.sampled_from(Effect)),
+            TaintKey.UNKNOWN: draw(st.sampled_from(Effect)),
+        },
+        cordon=draw(st.booleans()),
+    )
+
+
+def _unique(taints: list[Taint]) -> tuple[Taint, ...]:
+    return tuple({(taint.key, taint.effect): taint for taint in taints}.values())
+
+
+TAINTS = st.lists(
+    st.builds(
+        Taint,
+        st.one_of(st.sampled_from(TaintKey).map(str), WORDS),
+        EFFECTS.map(str),
+        WORDS,
+        st.one_of(st.none(), st.just("2026-01-01T00:00:00Z")),
+    ),
+    max_size=5,
+).map(_unique)
+
+
+@st.composite
+def nodes(draw: st.DrawFn) -> Seen:
+    """Draw a Node that carries keys of ours and of others."""
+    ours = [*Label, *DERIVED, *(f"example.com/{label}" for label in Label)]
+    keys = st.one_of(st.sampled_from(ours), WORDS)
+    return Seen(
+        name="n1",
+        uid="u1",
+        version="1",
+        labels=draw(st.dictionaries(keys.map(str), WORDS, max_size=8)),
+        annotations=draw(
+            st.dictionaries(st.one_of(st.sampled_from(sorted(ANNOTATIONS)), WORDS), TEXTS)
+        ),
+        taints=draw(TAINTS),
+        cordoned=draw(st.booleans()),
+    )
