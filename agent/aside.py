@@ -1,7 +1,8 @@
 """Do what may wait, so that labels and taints never wait for it.
 
 The condition, the attestation and the Events go out from a thread of their
-own, one after the other; what fails is logged and tried again at a later round.
+own, one after the other. What fails is logged; condition and attestation are
+tried again at a later round, an Event is not.
 """
 
 import logging
@@ -97,4 +98,4 @@ def _guarded(what: str, act: Callable[[], None]) -> None:
     try:
         act()
     except NodeError as err:
-        _log.warning("the %s was not written and is tried again: %s", what, err)
+        _log.warning("the %s was not written: %s", what, err)

@@ -83,8 +83,7 @@ class ClusterNode:
             if err.code == HTTPStatus.GONE or err.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 # Too old a place, or one that a restored server has not reached: list again.
                 self._resume = None
-            if err.code != HTTPStatus.GONE:
-                raise self._meaning(err) from err
+            raise self._meaning(err) from err
 
     def condition(self, condition: Condition) -> None:
         """PATCH nodes/status by strategic merge: a merge patch would wipe kubelet's conditions."""
@@ -117,8 +116,9 @@ class ClusterNode:
 
     def tell(self, reason: str, message: str, *, warning: bool) -> None:
         """POST an Event; one about a Node belongs into the namespace ``default``."""
-        body = wire.notice(reason, message, warning=warning, now=datetime.now(UTC))
-        body |= wire.about(self.name, self.seen(), self._holder)
+        now = datetime.now(UTC)
+        body = wire.notice(reason, message, warning=warning, now=now)
+        body |= wire.about(self.name, self.seen(), self._holder, now)
         try:
             self._api.request("POST", "/apis/events.k8s.io/v1/namespaces/default/events", body)
         except Answer as err:

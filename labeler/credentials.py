@@ -29,8 +29,9 @@ class Credentials:
     """Where the Lease of this Node lies."""
 
 
-def in_cluster(environ: Mapping[str, str], account: Path = ACCOUNT) -> Credentials:
+def in_cluster(environ: Mapping[str, str]) -> Credentials:
     """Return what a Pod's service account says."""
+    account = ACCOUNT
     host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
     token = account / "token"
     if not host or not port or not token.exists():

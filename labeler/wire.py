@@ -223,7 +223,7 @@ def replacing(there: Lease, fresh: Lease) -> Lease:
 
 
 def notice(reason: str, message: str, *, warning: bool, now: datetime) -> dict[str, object]:
-    """Return what an Event says."""
+    """Return what an Event says, and when."""
     return {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
@@ -235,11 +235,11 @@ def notice(reason: str, message: str, *, warning: bool, now: datetime) -> dict[s
     }
 
 
-def about(name: str, seen: Seen | None, holder: str) -> dict[str, object]:
+def about(name: str, seen: Seen | None, holder: str, now: datetime) -> dict[str, object]:
     """Return whom an Event is about and who says it; one about a Node lies in ``default``."""
     uid = seen.uid if seen else ""
     return {
-        "metadata": {"generateName": f"{name}.", "namespace": "default"},
+        "metadata": {"name": f"{name}.{int(now.timestamp() * 1e6):x}", "namespace": "default"},
         "reportingController": FIELD_MANAGER,
         "reportingInstance": holder,
         "regarding": {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid},

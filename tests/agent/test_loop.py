@@ -371,4 +371,4 @@ def test_what_cannot_be_said_is_tried_again(caplog: pytest.LogCaptureFixture) ->
     node.condition = say  # type: ignore[method-assign]
     until(lambda: bool(loop.turn() and node.said))
 
-    assert "the condition was not written and is tried again: PATCH: 503" in caplog.text
+    assert "the condition was not written: PATCH: 503" in caplog.text
