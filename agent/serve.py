@@ -77,6 +77,11 @@ class Server:
         """Serve from now on."""
         Thread(target=self._server.serve_forever, name="serve", daemon=True).start()
 
+    def stop(self) -> None:
+        """Serve no more."""
+        self._server.shutdown()
+        self._server.server_close()
+
     def _answer(self, environ: "WSGIEnvironment", start: "StartResponse") -> Iterable[bytes]:
         match environ["PATH_INFO"]:
             case "/metrics":

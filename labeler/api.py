@@ -142,6 +142,8 @@ class Api:
                 self._pool = None  # The CA may have been replaced: read it again next time.
             raise NodeUnavailable(what, _plain(err)) from err
         self._observe(request.verb, response.status)
+        if response.status == HTTPStatus.UNAUTHORIZED:
+            self._credentials.rejected()
         if response.status >= HTTPStatus.BAD_REQUEST:
             raise _answer(what, response)
         return response

@@ -25,6 +25,8 @@ class Credentials:
     server_name: str | None = None
     bearer: Callable[[], str | None] = lambda: None
     """Asked at every request: kubelet replaces the token in its file each hour."""
+    rejected: Callable[[], None] = lambda: None
+    """Called when the server refuses the bearer, so that the next one may be another."""
     namespace: str = "nodetruth"
     """Where the Lease of this Node lies."""
 

@@ -17,7 +17,7 @@ from labeler.facts import Cpu, Known, Memory, Probe, Unknown
 from labeler.node import NodeError, NodeMissing, NodeRefused, NodeUnavailable
 from labeler.reconcile import Round
 from labeler.rules import Operator, Requirement, Rule
-from labeler.seen import Seen
+from labeler.seen import Condition, Seen
 from labeler.vocabulary import EVIDENCE, MAINTENANCE, Effect, Mode, TaintKey, Vocabulary
 from tests.fakes import FakeNode
 
@@ -335,12 +335,11 @@ def test_a_status_set_by_hand_is_answered_with_the_way_to_do_it() -> None:
     loop.turn()
     until(lambda: len(node.told) == 2)
 
-    assert node.told[0] == (
-        "LabelPutRight",
+    text = (
         "label status was set to 'maintenance' by another hand and is put right; to take the"
-        " Node out of use: kubectl annotate node n1 nodetruth/maintenance=REASON",
-        True,
+        " Node out of use: kubectl annotate node n1 nodetruth/maintenance=REASON"
     )
+    assert node.told[0] == ("LabelPutRight", text, True)
     assert "label status was removed by another hand" in node.told[1][1]
 
 
@@ -361,7 +360,8 @@ def test_what_cannot_be_said_is_tried_again(caplog: pytest.LogCaptureFixture) ->
     failed = Event()
     say = node.condition
 
-    def fail(_condition: object) -> None:
+    def fail(condition: Condition) -> None:
+        del condition
         failed.set()
         raise NodeUnavailable("PATCH", "503")
 

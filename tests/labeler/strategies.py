@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from labeler.desired import Policy
-from labeler.facts import Cpu, Disk, Facts, Medium, Memory, Probe, Unknown
+from labeler.facts import Cpu, Disk, Facts, Known, Medium, Memory, Probe, Unknown
 from labeler.rules import Operator, Requirement, Rule
 from labeler.seen import Seen, Taint
 from labeler.vocabulary import ANNOTATIONS, Effect, Label, Mode, TaintKey, Vocabulary
@@ -51,10 +51,16 @@ UNKNOWNS = st.builds(
 @st.composite
 def facts(draw: st.DrawFn, *, known: bool = True, unknown: bool = True) -> Facts:
     """Draw the newest fact of some probes."""
-    kinds = {Probe.CPU: CPUS, Probe.MEMORY: MEMORIES, Probe.DISK: DISKS}
-    found = {}
+    kinds: dict[Probe, st.SearchStrategy[Known]] = {
+        Probe.CPU: CPUS,
+        Probe.MEMORY: MEMORIES,
+        Probe.DISK: DISKS,
+    }
+    found: dict[Probe, Known | Unknown] = {}
     for probe, kind in kinds.items():
-        choices = [st.none(), *([kind] if known else []), *([UNKNOWNS] if unknown else [])]
+        choices: list[st.SearchStrategy[Known | Unknown | None]] = [st.none()]
+        choices += [kind] if known else []
+        choices += [UNKNOWNS] if unknown else []
         fact = draw(st.one_of(choices))
         if fact is not None:
             found[probe] = fact

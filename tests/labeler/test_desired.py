@@ -138,7 +138,7 @@ def test_a_condition_may_be_named_after_the_fault() -> None:
 
 
 def test_a_required_probe_that_has_not_answered_leaves_the_status_open() -> None:
-    waiting = {probe: fact for probe, fact in HEALTHY.items() if probe is not Probe.DISK}
+    waiting: Facts = {probe: fact for probe, fact in HEALTHY.items() if probe is not Probe.DISK}
 
     want = decide(waiting)
 

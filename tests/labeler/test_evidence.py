@@ -1,14 +1,15 @@
 import json
+from collections.abc import Mapping
 
 import pytest
 
 from labeler.evidence import LIMIT, Evidence, believe, encode, found, gather
-from labeler.facts import Cpu, Disk, Medium, Memory, Probe, Unknown
+from labeler.facts import Cpu, Disk, Known, Medium, Memory, Probe, Unknown
 from labeler.seen import Seen
 from labeler.vocabulary import EVIDENCE, FOUND, Vocabulary
 
 NOW = Evidence(boot="b1", uid="u1", agent="2")
-FACTS = {
+FACTS: Mapping[Probe, Known] = {
     Probe.CPU: Cpu("intel-xeon", 64),
     Probe.MEMORY: Memory(1 << 37),
     Probe.DISK: Disk(Medium.HDD, "sata", ("sda", "sdb")),
@@ -98,7 +99,11 @@ def test_the_annotation_stays_inside_its_limit() -> None:
 
 def test_the_same_evidence_is_the_same_text() -> None:
     other = Evidence(
-        boot="b1", uid="u1", agent="1", facts=dict(reversed(FACTS.items())), unknown=KEPT.unknown
+        boot="b1",
+        uid="u1",
+        agent="1",
+        facts=dict(reversed(list(FACTS.items()))),
+        unknown=KEPT.unknown,
     )
 
     assert encode(other) == encode(KEPT)
