@@ -125,6 +125,8 @@ def _check(asked: argparse.Namespace, _settings: "Settings") -> int:
 def _place(asked: argparse.Namespace) -> "Place":
     from agent.run import Place  # noqa: PLC0415
 
+    if asked.node_file and asked.kubeconfig:
+        parser().error("--kubeconfig is of no use with --node-file")
     return Place(file=asked.node_file, name=asked.node_name, kubeconfig=asked.kubeconfig)
 
 

@@ -6,6 +6,7 @@ Every field has its unit, its default and the reason for it beside it;
 
 import difflib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal, get_type_hints
@@ -22,6 +23,9 @@ from labeler.vocabulary import Effect, Label, Mode, TaintKey, Vocabulary
 ENV: Final = "NODETRUTH_"
 """Start of the environment variables that override the file: ``disk.paths`` is
 ``NODETRUTH_DISK_PATHS``, its value YAML."""
+
+_SERVICE_LINK: Final = re.compile(r"_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_\w+)?)$")
+"""What kubelet adds to every Pod beside a Service called nodetruth or nodetruth-something."""
 
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=86400)]
 Where = Annotated[str, msgspec.Meta(pattern="^/")]
@@ -207,7 +211,7 @@ def _override(tree: dict[str, object], environ: Mapping[str, str]) -> list[str]:
     """Put the environment's values into the tree; return what can't be placed."""
     places = dict(_places(Settings, (), ""))
     faults = []
-    for name in sorted(name for name in environ if name.startswith(ENV)):
+    for name in sorted(n for n in environ if n.startswith(ENV) and not _SERVICE_LINK.search(n)):
         where = places.get(name.removeprefix(ENV))
         if where is None:
             faults.append(f"{name}: no such setting{_nearest(name, [ENV + p for p in places])}")

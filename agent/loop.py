@@ -112,7 +112,7 @@ class Loop:
         seen = self._node.seen()
         if seen is None:
             self._recall = self._said = None
-            raise NodeMissing(self._node.name, "the place where it is kept")
+            raise NodeMissing(self._node.name, self._node.place)
         self._look_for_drift(seen)
         facts = self._newest.facts()
 
@@ -120,7 +120,7 @@ class Loop:
             return desired(facts, self._remember(seen), seen, self._policy, datetime.now(UTC))
 
         one = reconcile(self._node, seen, decide, self._policy.vocabulary, self._policy.mode)
-        self._recall = Recall(one.want.evidence, one.want.found)
+        self._recall = Recall(one.want.evidence, one.want.found, self._identity.version)
         if one.settled and self._policy.mode is not Mode.OBSERVE:
             self._said = one.want
         return one
@@ -138,8 +138,9 @@ class Loop:
         """Return what is known from before; another uid is another Node, and starts anew."""
         if self._recall and self._recall.evidence.uid == seen.uid:
             return self._recall
-        now = Evidence(boot=self._identity.boot, uid=seen.uid, agent=self._identity.version)
-        return Recall(believe(seen, now), found(seen, self._policy.vocabulary))
+        now = Evidence(boot=self._identity.boot, uid=seen.uid)
+        words = self._policy.vocabulary
+        return Recall(believe(seen, now), found(seen, words), self._identity.version)
 
     def _rest(self, one: Round) -> float:
         rest = min(HEARTBEAT, self._newest.patience())

@@ -26,6 +26,7 @@ from agent.metrics import Metrics
 from agent.newest import Newest, Task
 from agent.schedule import Schedule
 from agent.serve import Health, Server
+from labeler import legal
 from labeler.api import Api
 from labeler.cluster import ClusterNode
 from labeler.credentials import Credentials, in_cluster
@@ -82,6 +83,12 @@ def open_node(place: Place, metrics: Metrics | None, *, make: bool = True) -> No
     if not place.name:
         raise NodeRefused(
             "Node name", "none given", "set --node-name or NODE_NAME, or name a --node-file"
+        )
+    if not legal.is_prefix(place.name):
+        raise NodeRefused(
+            f"Node name {place.name!r}",
+            "no Node can have it",
+            "kubectl get nodes lists those there are",
         )
     api = Api(_credentials(place), metrics.requested if metrics else lambda _verb, _code: None)
     return ClusterNode(api, place.name, os.environ.get("POD_NAME", "nodetruth"))

@@ -4,11 +4,12 @@
 should. The words behind a 503 tell an operator why.
 """
 
+import socket
 import time
 from collections.abc import Callable, Iterable
 from socketserver import ThreadingMixIn
-from threading import Thread
-from typing import TYPE_CHECKING, Final
+from threading import BoundedSemaphore, Thread
+from typing import TYPE_CHECKING, Any, Final
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from agent.metrics import CONTENT_TYPE
@@ -69,7 +70,11 @@ class Server:
         self._page = page
         host, port = address
         self._server = make_server(
-            host, port, self._answer, server_class=_Threads, handler_class=_Quiet
+            host,
+            port,
+            self._answer,
+            server_class=_ThreadsV6 if ":" in host else _Threads,
+            handler_class=_Quiet,
         )
         self.port = self._server.server_port
 
@@ -96,10 +101,25 @@ class Server:
 
 class _Threads(ThreadingMixIn, WSGIServer):
     daemon_threads = True
+    places = BoundedSemaphore(32)  # clients at a time: what is more waits in the backlog
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.places.acquire()
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.places.release()
+
+
+class _ThreadsV6(_Threads):
+    address_family = socket.AF_INET6
 
 
 class _Quiet(WSGIRequestHandler):
-    timeout = 10  # seconds a client may take over its request
+    timeout = 5  # seconds a client may take over its request
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Do nothing: a probe each second is no news."""

@@ -102,7 +102,8 @@ def _rows(said: Said) -> list[tuple[str, ...]]:
 
 def _note(said: Said, label: str) -> str:
     if label in said.want.held:
-        return "held: its probe can't look now"
+        kept = "held" if label in said.want.labels else "not said"
+        return f"{kept}: its probe can't look now"
     has = None if said.now is None else said.now.get(label)
     if said.unwritten and has != said.want.labels[label]:
         return f"would be written, now {has!r}" if has is not None else "would be written"

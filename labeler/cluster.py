@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from http import HTTPStatus
 from threading import Event, Lock
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -19,6 +19,8 @@ from labeler.diff import Patch
 from labeler.node import NodeError, NodeMissing, NodeMoved, NodeRefused, NodeUnavailable
 from labeler.seen import Condition, Seen
 from labeler.vocabulary import FIELD_MANAGER
+
+T = TypeVar("T")
 
 WATCH_SECONDS: Final = "3300"
 """A watch is asked for 55 minutes: one request an hour, and below the hour many a proxy cuts at."""
@@ -31,6 +33,7 @@ class ClusterNode:
         self.name = name
         self._api = api
         self._holder = holder
+        self.place = f"the cluster at {api.url}"
         self._path = f"/api/v1/nodes/{name}"
         self._lock = Lock()
         self._seen: Seen | None = None
@@ -48,7 +51,7 @@ class ClusterNode:
     def read(self) -> Seen:
         """GET the Node."""
         try:
-            return self._keep(wire.node(self._api.request("GET", self._path)))
+            return self._keep(self._decoded(wire.node, self._api.request("GET", self._path)))
         except Answer as err:
             raise self._gone_or(err) from err
 
@@ -63,7 +66,7 @@ class ClusterNode:
             if err.code == HTTPStatus.CONFLICT:
                 raise NodeMoved(self.name, seen.version) from err
             raise self._gone_or(err) from err
-        after = wire.node(answer)
+        after = self._decoded(wire.node, answer)
         with self._lock:
             self._written = max(self._written, _order(after))
         return self._keep(after)
@@ -105,7 +108,7 @@ class ClusterNode:
         """Renew the Lease by one PUT; make or read it first where we don't hold it yet."""
         seen = self.seen()
         if seen is None:
-            raise NodeMissing(self.name, f"the cluster at {self._api.url}")
+            raise NodeMissing(self.name, self.place)
         fresh = wire.lease(seen, self._holder, datetime.now(UTC), self._lease)
         try:
             self._lease = self._renew(fresh) if self._lease else self._take(fresh)
@@ -130,15 +133,17 @@ class ClusterNode:
 
     def _take(self, fresh: wire.Lease) -> wire.Lease:
         try:
-            return wire.leased(self._api.request("POST", self._leases, fresh))
+            return self._decoded(wire.leased, self._api.request("POST", self._leases, fresh))
         except Answer as err:
             if err.code != HTTPStatus.CONFLICT:
                 raise
-        there = wire.leased(self._api.request("GET", f"{self._leases}/{self.name}"))
+        there = self._decoded(wire.leased, self._api.request("GET", f"{self._leases}/{self.name}"))
         return self._renew(wire.replacing(there, fresh))
 
     def _renew(self, fresh: wire.Lease) -> wire.Lease:
-        return wire.leased(self._api.request("PUT", f"{self._leases}/{self.name}", fresh))
+        return self._decoded(
+            wire.leased, self._api.request("PUT", f"{self._leases}/{self.name}", fresh)
+        )
 
     def _patch_status(self, conditions: list[dict[str, object]]) -> None:
         body = {"status": {"conditions": conditions}}
@@ -149,12 +154,18 @@ class ClusterNode:
             raise self._meaning(err) from err
 
     def _list(self) -> None:
-        query = {"fieldSelector": f"metadata.name={self.name}"}
-        version, seen = wire.listed(self._api.request("GET", "/api/v1/nodes", **query))
         with self._lock:
-            # A list is the server's word on now, also after it was restored from a backup.
-            self._resume, self._seen = version, seen
-            self._written = self._watched = int(version)
+            before = self._written
+        query = {"fieldSelector": f"metadata.name={self.name}"}
+        answer = self._api.request("GET", "/api/v1/nodes", **query)
+        version, seen = self._decoded(wire.listed, answer)
+        with self._lock:
+            self._resume = version
+            if self._written == before:
+                # The server's word on now, also where it was restored from a backup and
+                # its versions begin anew. A write that came in between is newer.
+                self._seen = seen
+                self._written = self._watched = int(version)
 
     def _watch(self, changed: Callable[[], None], stop: Event) -> None:
         query = {
@@ -171,7 +182,7 @@ class ClusterNode:
             for line in lines:
                 if stop.is_set():
                     return
-                if self._take_in(_event(line)):
+                if self._take_in(self._decoded(wire.event, line)):
                     changed()
         finally:
             self._following = False
@@ -199,6 +210,12 @@ class ClusterNode:
                 self._seen = seen
         return seen
 
+    def _decoded(self, decode: Callable[[bytes], T], body: bytes) -> T:
+        try:
+            return decode(body)
+        except msgspec.DecodeError as err:
+            raise NodeUnavailable(self.place, f"an answer that can't be read: {err}") from err
+
     def _gone_or(self, err: Answer) -> NodeError:
         if err.code == HTTPStatus.NOT_FOUND:
             with self._lock:
@@ -209,7 +226,7 @@ class ClusterNode:
         """Say what an error status means for us."""
         match err.code:
             case HTTPStatus.NOT_FOUND:
-                return NodeMissing(self.name, f"the cluster at {self._api.url}")
+                return NodeMissing(self.name, self.place)
             case HTTPStatus.FORBIDDEN:
                 return NodeRefused(err.what, err.message, "apply the RBAC of deploy/daemonset")
             case HTTPStatus.UNPROCESSABLE_ENTITY | HTTPStatus.BAD_REQUEST:
@@ -220,10 +237,3 @@ class ClusterNode:
 
 def _order(seen: Seen) -> int:
     return int(seen.version)
-
-
-def _event(line: bytes) -> wire.Event:
-    try:
-        return wire.event(line)
-    except msgspec.DecodeError as err:
-        raise NodeUnavailable("watch", f"a line that is no event: {err}") from err

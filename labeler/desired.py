@@ -43,6 +43,8 @@ class Recall:
 
     evidence: Evidence
     found: Mapping[str, str] = field(default_factory=dict)
+    agent: str = ""
+    """Which version of the agent is looking now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class Desired:
 
 def desired(facts: Facts, memory: Recall, seen: Seen, policy: Policy, now: datetime) -> Desired:
     """Decide, for a machine that shows ``facts`` and a Node that says ``seen``."""
-    evidence = gather(facts, memory.evidence)
+    evidence = gather(facts, memory.evidence, memory.agent)
     silent = frozenset(probe for probe in Probe if probe not in facts)
     asked = maintenance(seen, now, cordon=policy.cordon)
     hardware = judge(evidence, policy.required)

@@ -7,7 +7,7 @@ evidence. Pure.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import msgspec
@@ -34,6 +34,7 @@ class Evidence:
     boot: str
     uid: str
     agent: str = ""
+    """The version that wrote it."""
     facts: Mapping[Probe, Known] = field(default_factory=dict)
     unknown: Mapping[Probe, str] = field(default_factory=dict)
 
@@ -46,8 +47,12 @@ class _Raw(msgspec.Struct):
     unknown: dict[str, str] = {}
 
 
-def gather(facts: Facts, before: Evidence) -> Evidence:
-    """Return the evidence after ``facts``: a known one replaces what was remembered."""
+def gather(facts: Facts, before: Evidence, agent: str) -> Evidence:
+    """Return the evidence after ``facts``: a known one replaces what was remembered.
+
+    ``agent`` is noted only with a change: of two versions that see the same,
+    neither rewrites the other's word, and an upgrade writes nothing.
+    """
     known = {probe: fact for probe, fact in facts.items() if not isinstance(fact, Unknown)}
     unknown = {
         probe: fact.reason[:_REASON_LIMIT]
@@ -55,13 +60,8 @@ def gather(facts: Facts, before: Evidence) -> Evidence:
         if isinstance(fact, Unknown)
     }
     silent = {probe: why for probe, why in before.unknown.items() if probe not in facts}
-    return Evidence(
-        boot=before.boot,
-        uid=before.uid,
-        agent=before.agent,
-        facts={**before.facts, **known},
-        unknown={**silent, **unknown},
-    )
+    after = replace(before, facts={**before.facts, **known}, unknown={**silent, **unknown})
+    return before if after == before else replace(after, agent=agent)
 
 
 def encode(evidence: Evidence) -> str:
@@ -90,7 +90,7 @@ def believe(seen: Seen, now: Evidence) -> Evidence:
     if (raw.boot, raw.uid) != (now.boot, now.uid):
         return now
     unknown = {probe: raw.unknown[probe] for probe in Probe if probe in raw.unknown}
-    return Evidence(boot=now.boot, uid=now.uid, agent=now.agent, facts=facts, unknown=unknown)
+    return replace(now, agent=raw.agent, facts=facts, unknown=unknown)
 
 
 def found(seen: Seen, vocabulary: Vocabulary) -> Mapping[str, str]:

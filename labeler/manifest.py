@@ -37,6 +37,7 @@ class ManifestNode:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.place = str(path)
         self._last: tuple[bytes, Seen] | None = None
         self.name = self.read().name
 

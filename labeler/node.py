@@ -60,6 +60,8 @@ class Node(Protocol):
     """A Node that can be read, written and followed."""
 
     name: str
+    place: str
+    """Where it is kept, in words."""
 
     def seen(self) -> Seen | None:
         """Return the newest state known here, without asking anybody; ``None`` while missing."""

@@ -1,7 +1,7 @@
 """Translate between the API server's JSON and our values: Nodes in, patches out. Pure."""
 
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -18,10 +18,13 @@ NOTE_LIMIT: Final = 1024
 """Bytes of an Event's note that the server takes."""
 
 
+Version = Annotated[str, msgspec.Meta(pattern="^[0-9]+$")]
+
+
 class _Meta(msgspec.Struct, rename="camel"):
     name: str = ""
     uid: str = ""
-    resource_version: str = ""
+    resource_version: Version = "0"
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
 

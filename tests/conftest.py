@@ -9,7 +9,9 @@ import pytest
 from hypothesis import settings
 
 # The time of one example says more about the machine's other work than about ours.
-settings.register_profile("nodetruth", deadline=None)
+settings.register_profile(
+    "nodetruth", deadline=None, max_examples=200 if "CI" in os.environ else 50
+)
 settings.load_profile("nodetruth")
 
 ALLOWED: Final = Path(__file__).parent.parent / ".ci/allowed-skips"

@@ -33,6 +33,7 @@ class FakeNode:
 
     node: Seen | None
     name: str = "n1"
+    place: str = "memory"
     hand: Callable[["FakeNode"], None] = lambda _node: None
     refuse: Callable[[Patch], NodeError | None] = lambda _patch: None
     writes: list[Patch] = field(default_factory=list)

@@ -33,7 +33,15 @@ def test_evidence_survives_the_node() -> None:
 
     assert believed.facts == FACTS
     assert believed.unknown == {Probe.DISK: "hung"}
-    assert believed.agent == "2"
+    assert believed.agent == "1"
+
+
+def test_two_versions_that_see_the_same_do_not_rewrite_each_other() -> None:
+    same = gather({**FACTS, Probe.DISK: Unknown("hung")}, KEPT, "2")
+    other = gather({**FACTS, Probe.CPU: Cpu("intel-xeon", 32)}, KEPT, "2")
+
+    assert same == KEPT
+    assert other.agent == "2"
 
 
 @pytest.mark.parametrize(
@@ -75,7 +83,7 @@ def test_too_long_an_annotation_is_not_read() -> None:
 
 
 def test_a_probe_that_fails_keeps_what_it_saw_and_says_why() -> None:
-    after = gather({Probe.CPU: Unknown("hung")}, Evidence(boot="b", uid="u", facts=FACTS))
+    after = gather({Probe.CPU: Unknown("hung")}, Evidence(boot="b", uid="u", facts=FACTS), "2")
 
     assert after.facts == FACTS
     assert after.unknown == {Probe.CPU: "hung"}
@@ -84,14 +92,15 @@ def test_a_probe_that_fails_keeps_what_it_saw_and_says_why() -> None:
 def test_a_probe_that_sees_again_is_no_longer_unknown() -> None:
     before = Evidence(boot="b", uid="u", unknown={Probe.CPU: "hung"})
 
-    assert gather(FACTS, before).unknown == {}
-    assert gather({}, before).unknown == {Probe.CPU: "hung"}
+    assert gather(FACTS, before, "2").unknown == {}
+    assert gather({}, before, "2").unknown == {Probe.CPU: "hung"}
 
 
 def test_the_annotation_stays_inside_its_limit() -> None:
     worst = gather(
         {probe: Unknown('"\N{GREEK SMALL LETTER PI}' * 5000) for probe in Probe},
         Evidence(boot="b" * 36, uid="u" * 36, facts=FACTS),
+        "2",
     )
 
     assert len(encode(worst).encode()) <= LIMIT
