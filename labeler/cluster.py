@@ -16,6 +16,7 @@ import msgspec
 from labeler import wire
 from labeler.api import MERGE, STRATEGIC, Answer, Api
 from labeler.diff import Patch
+from labeler.lease import NodeLease
 from labeler.node import NodeError, NodeMissing, NodeMoved, NodeRefused, NodeUnavailable
 from labeler.seen import Condition, Seen
 from labeler.vocabulary import FIELD_MANAGER
@@ -41,7 +42,7 @@ class ClusterNode:
         self._watched = 0
         self._resume: str | None = None
         self._following = False
-        self._lease: wire.Lease | None = None
+        self._lease = NodeLease(api, name, holder)
 
     def seen(self) -> Seen | None:
         """Return the newest state that the watch or an answer brought."""
@@ -99,22 +100,18 @@ class ClusterNode:
         if condition in seen.conditions:
             self._patch_status([{"$patch": "delete", "type": condition}])
         try:
-            self._api.request("DELETE", f"{self._leases}/{self.name}")
+            self._lease.end()
         except Answer as err:
-            if err.code != HTTPStatus.NOT_FOUND:
-                raise self._meaning(err) from err
+            raise self._meaning(err) from err
 
     def attest(self) -> None:
-        """Renew the Lease by one PUT; make or read it first where we don't hold it yet."""
+        """Renew the Lease."""
         seen = self.seen()
         if seen is None:
             raise NodeMissing(self.name, self.place)
-        fresh = wire.lease(seen, self._holder, datetime.now(UTC), self._lease)
         try:
-            self._lease = self._renew(fresh) if self._lease else self._take(fresh)
+            self._lease.renew(seen, datetime.now(UTC))
         except Answer as err:
-            # Gone, or changed by another hand: read it again at the next renewal.
-            self._lease = None
             raise self._meaning(err) from err
 
     def tell(self, reason: str, message: str, *, warning: bool) -> None:
@@ -126,24 +123,6 @@ class ClusterNode:
             self._api.request("POST", "/apis/events.k8s.io/v1/namespaces/default/events", body)
         except Answer as err:
             raise self._meaning(err) from err
-
-    @property
-    def _leases(self) -> str:
-        return f"/apis/coordination.k8s.io/v1/namespaces/{self._api.namespace}/leases"
-
-    def _take(self, fresh: wire.Lease) -> wire.Lease:
-        try:
-            return self._decoded(wire.leased, self._api.request("POST", self._leases, fresh))
-        except Answer as err:
-            if err.code != HTTPStatus.CONFLICT:
-                raise
-        there = self._decoded(wire.leased, self._api.request("GET", f"{self._leases}/{self.name}"))
-        return self._renew(wire.replacing(there, fresh))
-
-    def _renew(self, fresh: wire.Lease) -> wire.Lease:
-        return self._decoded(
-            wire.leased, self._api.request("PUT", f"{self._leases}/{self.name}", fresh)
-        )
 
     def _patch_status(self, conditions: list[dict[str, object]]) -> None:
         body = {"status": {"conditions": conditions}}

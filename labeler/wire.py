@@ -12,8 +12,6 @@ from labeler.vocabulary import FIELD_MANAGER
 MICROTIME: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
 """Go's MicroTime takes exactly six digits; ``isoformat`` drops them when they are zero."""
 
-LEASE_SECONDS: Final = 180
-"""Three missed renewals, and the Node is no longer vouched for."""
 NOTE_LIMIT: Final = 1024
 """Bytes of an Event's note that the server takes."""
 
@@ -165,64 +163,6 @@ def _seen(one: _Node) -> Seen:
 def stamp(now: datetime) -> str:
     """Return a time as the API's MicroTime."""
     return now.strftime(MICROTIME)
-
-
-class LeaseSpec(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Who vouches for a Node, and since and until when."""
-
-    holder_identity: str = ""
-    lease_duration_seconds: int = 0
-    acquire_time: str | None = None
-    renew_time: str | None = None
-
-
-class LeaseMeta(msgspec.Struct, rename="camel", omit_defaults=True):
-    """As much of a Lease's metadata as a PUT must send back."""
-
-    name: str
-    resource_version: str | None = None
-    owner_references: list[dict[str, object]] = []
-
-
-class Lease(msgspec.Struct, rename="camel"):
-    """A Lease of coordination.k8s.io/v1."""
-
-    metadata: LeaseMeta
-    spec: LeaseSpec
-    api_version: str = "coordination.k8s.io/v1"
-    kind: str = "Lease"
-
-
-def leased(body: bytes) -> Lease:
-    """Decode a Lease."""
-    return msgspec.json.decode(body, type=Lease)
-
-
-def lease(seen: Seen, holder: str, now: datetime, held: Lease | None) -> Lease:
-    """Return a Node's Lease as of ``now``; the Node owns it, so it goes when the Node goes."""
-    owner: dict[str, object] = {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "name": seen.name,
-        "uid": seen.uid,
-    }
-    return Lease(
-        LeaseMeta(seen.name, held.metadata.resource_version if held else None, [owner]),
-        LeaseSpec(
-            holder_identity=holder,
-            lease_duration_seconds=LEASE_SECONDS,
-            acquire_time=held.spec.acquire_time if held else stamp(now),
-            renew_time=stamp(now),
-        ),
-    )
-
-
-def replacing(there: Lease, fresh: Lease) -> Lease:
-    """Return ``fresh`` as the successor of the Lease that lies there."""
-    meta = LeaseMeta(
-        fresh.metadata.name, there.metadata.resource_version, fresh.metadata.owner_references
-    )
-    return Lease(meta, fresh.spec)
 
 
 def notice(reason: str, message: str, *, warning: bool, now: datetime) -> dict[str, object]:

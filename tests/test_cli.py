@@ -59,16 +59,6 @@ def test_a_look_is_a_table_unless_asked_otherwise(config: str, capsys: Capture) 
     assert "\x1b" not in out
 
 
-def test_a_look_at_a_blind_machine_is_no_failure(tmp_path: Path, capsys: Capture) -> None:
-    config = configured(
-        FOLDER / "missing-data-path", tmp_path / "config.yaml", disk={"paths": ["/x"]}
-    )
-
-    assert cli.run(["probe", "-o", "json", "--config", str(config)]) == 0
-    unknown = json.loads(capsys.readouterr().out)["unknown"]
-    assert unknown == {"disk": "data path /x: No such file or directory"}
-
-
 def test_a_variable_outranks_the_file(
     config: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,7 +30,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("config") / "config.yaml"
 
 
-@pytest.mark.parametrize("value", ["[" * 1500, "2026-13-45", "0b_", "[", "\ud800", "a: b: c"])
+@pytest.mark.parametrize("value", ["[" * 500, "2026-13-45", "0b_", "[", "\ud800", "a: b: c"])
 def test_a_variable_that_is_no_yaml_is_named(value: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load(None, {"NODETRUTH_DISK_PATHS": value})

@@ -137,7 +137,7 @@ def test_a_table_without_any_mount_is_unknown(box: Box) -> None:
 
 
 @pytest.mark.parametrize(("layers", "followed"), [(12, True), (40, False)])
-def test_layers_are_followed_but_not_for_ever(box: Box, layers: int, followed: bool) -> None:  # noqa: FBT001
+def test_layers_are_followed_but_not_for_ever(box: Box, layers: int, followed: bool) -> None:
     below = box.folder / "sys/dev/block/8:0"
     for layer in range(layers):
         block = box.disk(f"dm-{layer}", f"virtual/{layer}", f"253:{layer}", 1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.probes import memory
-from labeler.desired import nominal
+from labeler.spelling import nominal
 from labeler.facts import GIB, Memory, Unknown
 
 SOLD = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 72, 96, 128, 144, 160, 192, 224, 256, 320, 384)

@@ -5,12 +5,13 @@ from itertools import pairwise
 
 import pytest
 
-from labeler.desired import Desired, Judgement, Policy, Recall, desired, nominal, overrule
+from labeler.desired import Desired, Judgement, Policy, Recall, desired, overrule
 from labeler.evidence import Evidence
 from labeler.facts import GIB, Cpu, Disk, Facts, Medium, Memory, Probe, Unknown
 from labeler.maintenance import Maintenance
 from labeler.rules import Operator, Requirement, Rule
 from labeler.seen import Condition, Seen, Taint
+from labeler.spelling import nominal
 from labeler.vocabulary import MAINTENANCE, Effect, Label, Mode, Status, TaintKey, Vocabulary
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)

@@ -78,17 +78,3 @@ def test_a_transition_is_stamped_only_when_the_status_changes() -> None:
     assert "lastTransitionTime" not in wire.condition(new, NOW, said)
     assert wire.condition(new, NOW, was)["lastTransitionTime"] == "2026-12-01T12:00:03Z"
     assert wire.condition(new, NOW, None)["lastTransitionTime"] == "2026-12-01T12:00:03Z"
-
-
-def test_a_lease_is_owned_by_its_node_and_keeps_when_it_was_taken() -> None:
-    first = wire.lease(NODE, "pod", NOW, None)
-    held = wire.Lease(wire.LeaseMeta("n1", "5"), first.spec)
-    later = wire.lease(NODE, "pod", datetime(2026, 12, 1, 13, tzinfo=UTC), held)
-
-    owner = {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "u1"}
-    assert first.metadata.owner_references == [owner]
-    assert first.metadata.resource_version is None
-    assert later.metadata.resource_version == "5"
-    assert later.spec.acquire_time == first.spec.acquire_time
-    assert later.spec.renew_time == "2026-12-01T13:00:00.000000Z"
-    assert wire.replacing(held, first).metadata.resource_version == "5"
