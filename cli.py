@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 if TYPE_CHECKING:
-    from agent.config import Settings
-    from agent.run import Place
+    from agent.place import Place
+    from agent.settings import Settings
 
 _AGENT = """
 examples:
@@ -30,17 +30,31 @@ _PROBE = """
 examples:
   nodetruth probe                  a table of what this machine's Node would say
   nodetruth probe -o json          labels, taints, held, facts, and unknown: probe -> reason
+
+exit codes: 0 shown, also where a probe can't look; 2 wrong command line or configuration
 """
 _CLEAN = """
 Takes off every label, taint, annotation and condition of nodetruth's own and
 puts back the values that other hands had set before it came. A second run
 changes nothing. Stop the agent first, or it will say everything again.
+
+examples:
+  nodetruth clean --node-file node.yaml
+  nodetruth clean --node-name n1 --kubeconfig ~/.kube/config --dry-run
+
+exit codes: 0 nothing of ours is left; 1 the Node can't be had or written;
+2 wrong command line or configuration
 """
 
 
 _CHECK = """
 Reads the file and the NODETRUTH_ variables as the agent would, and names every
-fault with its path. Exit code 2 if there is one.
+fault with its path.
+
+examples:
+  nodetruth config check config.yaml
+
+exit codes: 0 no fault; 2 at least one
 """
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
@@ -98,13 +112,14 @@ def _say(err: Exception, code: int) -> int:
 
 
 def _probe(asked: argparse.Namespace, settings: "Settings") -> int:
-    from agent.run import probe  # noqa: PLC0415
+    from agent.look import probe  # noqa: PLC0415
 
     return probe(settings, asked.output)
 
 
 def _agent(asked: argparse.Namespace, settings: "Settings") -> int:
-    from agent.run import Wish, agent  # noqa: PLC0415
+    from agent.outcome import Wish  # noqa: PLC0415
+    from agent.run import agent  # noqa: PLC0415
 
     output = asked.output or ("table" if asked.once or sys.stdout.isatty() else None)
     wish = Wish(once=asked.once, output=output)
@@ -112,7 +127,7 @@ def _agent(asked: argparse.Namespace, settings: "Settings") -> int:
 
 
 def _clean(asked: argparse.Namespace, settings: "Settings") -> int:
-    from agent.run import clean  # noqa: PLC0415
+    from agent.farewell import clean  # noqa: PLC0415
 
     return clean(settings, _place(asked), dry_run=asked.dry_run)
 
@@ -123,7 +138,7 @@ def _check(asked: argparse.Namespace, _settings: "Settings") -> int:
 
 
 def _place(asked: argparse.Namespace) -> "Place":
-    from agent.run import Place  # noqa: PLC0415
+    from agent.place import Place  # noqa: PLC0415
 
     if asked.node_file and asked.kubeconfig:
         parser().error("--kubeconfig is of no use with --node-file")

@@ -1,34 +1,27 @@
-"""Read the configuration: one YAML file, overridable by environment, all errors at once.
-
-Every field has its unit, its default and the reason for it beside it;
-``config.example.yaml`` is the same in the words of an operator.
-"""
+"""Read the configuration: one YAML file, overridable by environment, all errors at once."""
 
 import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from pathlib import Path
-from typing import Annotated, Final, Literal, get_type_hints
+from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
 import yaml
 
+from agent.settings import DerivedLabel, Section, Settings, requirement
 from labeler import legal
-from labeler.desired import Policy
-from labeler.facts import Medium, Probe
-from labeler.rules import Operator, Requirement, Rule, fault
-from labeler.vocabulary import Effect, Label, Mode, TaintKey, Vocabulary
+from labeler.rules import fault
+from labeler.vocabulary import Label
 
 ENV: Final = "NODETRUTH_"
 """Start of the environment variables that override the file: ``disk.paths`` is
-``NODETRUTH_DISK_PATHS``, its value YAML."""
+``NODETRUTH_DISK_PATHS``, its value YAML. An empty one overrides nothing."""
 
 _SERVICE_LINK: Final = re.compile(r"_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_\w+)?)$")
 """What kubelet adds to every Pod beside a Service called nodetruth or nodetruth-something."""
-
-Seconds = Annotated[float, msgspec.Meta(gt=0, le=86400)]
-Where = Annotated[str, msgspec.Meta(pattern="^/")]
 
 
 class ConfigError(Exception):
@@ -39,155 +32,16 @@ class ConfigError(Exception):
         self.faults = faults
 
 
-class Section(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"
-):
-    """Base of every part of the configuration."""
-
-
-class Roots(Section, frozen=True, kw_only=True):
-    """Where the machine's own trees are mounted; a Pod mounts the host's elsewhere."""
-
-    proc: Where = "/proc"
-    sys: Where = "/sys"
-    root: Where = "/"
-    """The tree in which the data paths exist."""
-
-
-class Look(Section, frozen=True, kw_only=True):
-    """How often a probe looks, and how long it may take, in seconds."""
-
-    period: Seconds = 300
-    """Processors and memory change with a reboot; once in five minutes sees a hot-plug."""
-    deadline: Seconds = 5
-    """A read of /proc takes milliseconds; after this the probe counts as hung."""
-
-
-class Override(Section, frozen=True, kw_only=True):
-    """A site's own word on a disk that the kernel describes wrongly."""
-
-    path: str | None = None
-    """A data path."""
-    device: str | None = None
-    """A kernel name such as ``vda``."""
-    disktype: Literal["ssd", "hdd"]
-    interface: str | None = None
-
-    @property
-    def medium(self) -> Medium:
-        """The disk's medium, as the site says."""
-        return Medium(self.disktype)
-
-
-class DiskLook(Look, frozen=True, kw_only=True):
-    """How the disk probe looks."""
-
-    period: Seconds = 60
-    """A remount or a swapped disk shows within the minute."""
-    deadline: Seconds = 10
-    """The data path may lie on a disk that is busy, and a stat waits for it."""
-    paths: tuple[Where, ...] = ()
-    """Where the data lies; empty looks at ``/``, and then blindness is no fault."""
-    overrides: tuple[Override, ...] = ()
-
-
-class Expression(Section, frozen=True, kw_only=True):
-    """One matchExpression of a derived label."""
-
-    key: str
-    operator: Operator
-    values: tuple[str, ...] = ()
-
-
-class DerivedLabel(Section, frozen=True, kw_only=True):
-    """A label of the site's own, given by the first rule that holds."""
-
-    label: str
-    value: str
-    match_expressions: tuple[Expression, ...] = ()
-
-
-class Taints(Section, frozen=True, kw_only=True):
-    """What each taint does; ``None`` puts none on."""
-
-    maintenance: Effect = Effect.NO_SCHEDULE
-    unknown: Effect = Effect.PREFER_NO_SCHEDULE
-    """A machine that can't be seen is a worse choice, not a bad machine."""
-
-
-class ConditionSetting(Section, frozen=True, kw_only=True):
-    """The Node condition, for node auto-repair and for people."""
-
-    type: str = "HardwareHealthy"
-    """Empty says none."""
-    healthy: Literal["True", "False"] = "True"
-    """Status on a healthy Node; ``False`` for a condition named after the fault."""
-
-
-class MaintenanceSetting(Section, frozen=True, kw_only=True):
-    """What counts as maintenance besides the annotation."""
-
-    cordon: bool = False
-    """Off: a cordon is also how autoscalers and upgrades work."""
-
-
-class Settings(Section, frozen=True, kw_only=True):
-    """Everything a site can decide."""
-
-    mode: Mode = Mode.ENFORCE
-    """``observe`` writes nothing, ``labels`` no taints."""
-    label_prefix: str = ""
-    """Put before every label key; empty keeps the plain keys that rules in the field use."""
-    listen: str = "127.0.0.1:9808"
-    """Address of /metrics, /healthz and /readyz; a Pod wants ``0.0.0.0:9808``."""
-    roots: Roots = Roots()
-    cpu: Look = Look()
-    memory: Look = Look()
-    disk: DiskLook = DiskLook()
-    required: tuple[Probe, ...] | None = None
-    """Probes whose blindness makes the status unknown; unset: the disk, where paths are named."""
-    derived: tuple[DerivedLabel, ...] = ()
-    taints: Taints = Taints()
-    condition: ConditionSetting = ConditionSetting()
-    maintenance: MaintenanceSetting = MaintenanceSetting()
-
-    def policy(self) -> Policy:
-        """Return what of this the labeler needs."""
-        seen_by_default = (Probe.DISK,) if self.disk.paths else ()
-        return Policy(
-            vocabulary=Vocabulary(self.label_prefix, frozenset(d.label for d in self.derived)),
-            mode=self.mode,
-            required=frozenset(seen_by_default if self.required is None else self.required),
-            rules=tuple(_rule(d) for d in self.derived),
-            effects={
-                TaintKey.MAINTENANCE: self.taints.maintenance,
-                TaintKey.UNKNOWN: self.taints.unknown,
-            },
-            cordon=self.maintenance.cordon,
-            condition=self.condition.type,
-            healthy=self.condition.healthy,
-        )
-
-    def observing(self) -> "Settings":
-        """Return the settings of a dry run: the same, but nothing is written."""
-        return msgspec.structs.replace(self, mode=Mode.OBSERVE)
-
-    def address(self) -> tuple[str, int]:
-        """Return host and port to listen on."""
-        host, _, port = self.listen.rpartition(":")
-        return host.strip("[]"), int(port)
-
-
 def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Settings:
     """Return the settings of a file and the environment; ``ConfigError`` names every fault."""
     source = str(path) if path else "from the environment"
     tree = _read(path) if path else {}
     unknown = _override(tree, environ)
-    faults = [*unknown, *_misfits(tree, Settings, "")]
-    if faults:
-        raise ConfigError(source, faults)
-    settings = msgspec.convert(tree, Settings)
-    faults = list(_contradictions(settings))
+    misfits = {name: list(_misfits({name: value}, Settings, "")) for name, value in tree.items()}
+    sound = {name: value for name, value in tree.items() if not misfits[name]}
+    settings = msgspec.convert(sound, Settings)
+    faults = [*unknown, *(f for found in misfits.values() for f in found)]
+    faults += _contradictions(settings)
     if faults:
         raise ConfigError(source, faults)
     return settings
@@ -195,11 +49,11 @@ def load(path: Path | None, environ: Mapping[str, str] = os.environ) -> Settings
 
 def _read(path: Path) -> dict[str, object]:
     try:
-        tree = yaml.safe_load(path.read_bytes())
+        tree = _yaml(path.read_bytes())
     except OSError as err:
         raise ConfigError(str(path), [f"can't be read: {err.strerror}; check the path"]) from err
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as err:
-        raise ConfigError(str(path), [f"is no YAML: {' '.join(str(err).split())}"]) from err
+    except ValueError as err:
+        raise ConfigError(str(path), [str(err)]) from err
     if tree is None:
         return {}
     if not isinstance(tree, dict):
@@ -207,19 +61,39 @@ def _read(path: Path) -> dict[str, object]:
     return tree
 
 
+def _yaml(text: str | bytes) -> object:
+    """Parse YAML; whatever the parser raises is a ``ValueError`` of one line."""
+    try:
+        return yaml.load(text, _Strict)  # noqa: S506  (a safe loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as err:
+        raise ValueError(f"is no YAML: {' '.join(str(err).split())}") from err
+
+
+class _Strict(yaml.SafeLoader):
+    """A safe loader that refuses a key given twice: YAML would silently take the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        twice = sorted({key for key in keys if keys.count(key) > 1 and key != "<<"})
+        if twice:
+            raise ValueError(f"{twice[0]!r} is given twice, at line {node.start_mark.line + 1}")
+        return super().construct_mapping(node, deep)
+
+
 def _override(tree: dict[str, object], environ: Mapping[str, str]) -> list[str]:
     """Put the environment's values into the tree; return what can't be placed."""
     places = dict(_places(Settings, (), ""))
     faults = []
-    for name in sorted(n for n in environ if n.startswith(ENV) and not _SERVICE_LINK.search(n)):
+    ours = (name for name, value in environ.items() if name.startswith(ENV) and value.strip())
+    for name in sorted(name for name in ours if not _SERVICE_LINK.search(name)):
         where = places.get(name.removeprefix(ENV))
         if where is None:
             faults.append(f"{name}: no such setting{_nearest(name, [ENV + p for p in places])}")
             continue
         try:
-            _put(tree, where, yaml.safe_load(environ[name]))
-        except yaml.YAMLError as err:
-            faults.append(f"{name}: is no YAML: {' '.join(str(err).split())}")
+            _put(tree, where, _yaml(environ[name]))
+        except ValueError as err:
+            faults.append(f"{name}: {err}")
     return faults
 
 
@@ -270,7 +144,19 @@ def _misfit(value: object, kind: object, where: str) -> Iterator[str]:
         try:
             msgspec.convert(value, kind)
         except msgspec.ValidationError as err:
-            yield f"{where}: {err} (it is {value!r})"
+            unquoted = "Expected `str`" in str(err) and isinstance(value, bool | int | float)
+            hint = "; put it in quotes" if unquoted else _words(kind)
+            yield f"{where}: {err} (it is {value!r}){hint}"
+
+
+def _words(kind: object) -> str:
+    """Return the words that would fit, where there are but a few."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return f"; there are {', '.join(str(one.value) for one in kind)}"
+    args = get_args(kind)
+    if args and all(isinstance(arg, str) for arg in args):
+        return f"; there are {', '.join(args)}"
+    return next((words for words in map(_words, args) if words), "")
 
 
 def _element(kind: object) -> type[Section] | None:
@@ -287,7 +173,7 @@ def _contradictions(settings: Settings) -> Iterator[str]:
     if settings.label_prefix and not legal.is_prefix(settings.label_prefix):
         yield f"labelPrefix: {settings.label_prefix!r} is no DNS subdomain such as example.com"
     host, _, port = settings.listen.rpartition(":")
-    if not host or not port.isdigit() or int(port) > 65535:  # noqa: PLR2004
+    if not host or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65535:  # noqa: PLR2004
         yield f"listen: {settings.listen!r} is no host:port such as 0.0.0.0:9808"
     known: set[str] = set(Label)
     for index, derived in enumerate(settings.derived):
@@ -312,14 +198,6 @@ def _derived_faults(derived: DerivedLabel, where: str, known: set[str]) -> Itera
         path = f"{where}.matchExpressions[{index}]"
         if one.key not in known:
             yield f"{path}.key: {one.key!r} is no label here{_nearest(one.key, list(known))}"
-        wrong = fault(_requirement(one))
+        wrong = fault(requirement(one))
         if wrong:
             yield f"{path}: {wrong}"
-
-
-def _rule(derived: DerivedLabel) -> Rule:
-    return Rule(derived.label, derived.value, tuple(map(_requirement, derived.match_expressions)))
-
-
-def _requirement(one: Expression) -> Requirement:
-    return Requirement(one.key, one.operator, one.values)

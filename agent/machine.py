@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from agent.config import Roots, Settings
 from agent.newest import Task
 from agent.probes import cpu, disk, memory
+from agent.settings import Roots, Settings
 from labeler.facts import Probe
 
 

@@ -1,6 +1,7 @@
 """Render what a Node says, or would say: a table for people, JSON and YAML for programs."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -9,6 +10,7 @@ from typing import Final, TextIO
 import yaml
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from labeler.desired import Desired, Policy
 from labeler.facts import KEYS, Facts, Unknown
@@ -17,6 +19,8 @@ from labeler.seen import Taint
 from labeler.wire import taint
 
 Tree = dict[str, object]
+_WIDE: Final = 4096
+"""Columns where no terminal sets a limit: a row that a program reads is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +80,27 @@ def as_yaml(said: Said, out: TextIO) -> None:
 
 def as_table(said: Said, out: TextIO) -> None:
     """Write a table; colour only on a terminal, and never where NO_COLOR is set."""
-    console = Console(file=out, soft_wrap=not out.isatty(), highlight=False)
-    table = Table(
-        title=said.title, title_justify="left", title_style="bold", box=None, pad_edge=False
+    terminal = out.isatty()
+    # What others wrote may look like markup or an emoji's name; it is shown as it stands.
+    console = Console(
+        file=out,
+        force_terminal=terminal and not os.environ.get("NO_COLOR"),
+        width=None if terminal else _WIDE,
+        soft_wrap=True,
+        highlight=False,
+        markup=False,
+        emoji=False,
     )
-    for column in ("LABEL", "VALUE", "FROM", "NOTE"):
+    table = Table(title=Text(said.title, "bold"), title_justify="left", box=None, pad_edge=False)
+    rows = _rows(said)
+    noted = any(row[-1] for row in rows)
+    for column in ("LABEL", "VALUE", "FROM", "NOTE")[: 4 if noted else 3]:
         table.add_column(column, overflow="fold")
-    for row in _rows(said):
-        table.add_row(*row)
+    for row in rows:
+        table.add_row(*map(Text, row[: len(table.columns)]))
     console.print(table)
     for line in _lines(said):
-        console.print(line, markup=False)
+        console.print(line)
 
 
 def _rows(said: Said) -> list[tuple[str, ...]]:

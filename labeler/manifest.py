@@ -12,9 +12,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from threading import Event, Lock
-from typing import IO, Final
+from typing import Final
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
@@ -130,31 +131,42 @@ class ManifestNode:
     def _refuse(self, why: str, way_out: str) -> NodeRefused:
         return NodeRefused(f"Node file {self.path}", why, way_out)
 
+    def _stay(self, version: str) -> bytes:
+        """Return the content; somebody may have saved another."""
+        content = self._content()
+        if _version(content) != version:
+            raise NodeMoved(self.name, version[:12])
+        return content
+
     def _rewrite(self, change: Callable[[Tree], None], version: str) -> None:
         with self._lock:
-            content = self._content()
-            if _version(content) != version:
-                raise NodeMoved(self.name, version[:12])
-            tree = self._tree(content)
+            tree = self._tree(self._stay(version))
             change(tree)
+            fresh = BytesIO()
+            _yaml().dump(tree, fresh)
             try:
-                _replace(self.path.resolve(), lambda file: _yaml().dump(tree, file))
+                _replace(self.path.resolve(), fresh.getvalue(), lambda: self._stay(version))
             except OSError as err:
                 raise self._refuse(str(err.strerror), "the agent must be able to write it") from err
 
 
-def _replace(target: Path, write: Callable[[IO[bytes]], None]) -> None:
-    """Write a file in one step: whoever reads it sees the old content or the new."""
+def _replace(target: Path, content: bytes, check: Callable[[], object]) -> None:
+    """Write a file in one step: whoever reads it sees the old content or the new.
+
+    ``check`` is asked at the last moment: a sync takes a while, in which
+    somebody may have saved.
+    """
     stat = target.stat()
     with tempfile.NamedTemporaryFile("wb", dir=target.parent, delete=False) as file:
         fresh = Path(file.name)
         try:
-            write(file)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
             fresh.chmod(stat.st_mode & 0o777)
             with suppress(PermissionError):
                 os.chown(fresh, stat.st_uid, stat.st_gid)
+            check()
             fresh.replace(target)
         finally:
             fresh.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from labeler.facts import Cpu, Unknown
 # the whole name ("AMD EPYC"), so the patterns ask for the family alone.
 _FAMILIES: Final = (
     (re.compile(r"\bxeon\b", re.IGNORECASE), "intel-xeon"),
-    (re.compile(r"\bcore\b", re.IGNORECASE), "intel-core"),
+    (re.compile(r"\bintel\b.*\bcore\b", re.IGNORECASE), "intel-core"),
     (re.compile(r"\batom\b", re.IGNORECASE), "intel-atom"),
     (re.compile(r"\bepyc\b", re.IGNORECASE), "amd-epyc"),
     (re.compile(r"\bthreadripper\b", re.IGNORECASE), "amd-threadripper"),
@@ -44,6 +44,10 @@ _ARM_MAKERS: Final = {
     "0xc0": "ampere",
 }
 
+_PROCESSOR: Final = re.compile(r"^processor\s*:", re.MULTILINE)
+_PACKAGE: Final = re.compile(r"^physical id\s*: (\d+)", re.MULTILINE)
+_CORE: Final = re.compile(r"^core id\s*: (\d+)", re.MULTILINE)
+
 
 def probe(proc: Path, sys: Path) -> Cpu | Unknown:
     """Read ``cpuinfo`` for the family and sysfs for the cores that are online."""
@@ -51,7 +55,7 @@ def probe(proc: Path, sys: Path) -> Cpu | Unknown:
     named = family(text)
     if named is None:
         return Unknown(f"{proc / 'cpuinfo'} names no processor")
-    cores = _cores(sys / "devices/system/cpu") or text.count("processor\t")
+    cores = _cores(sys / "devices/system/cpu") or _listed(text)
     return Cpu(named, cores) if cores else Unknown(f"{proc / 'cpuinfo'} lists no processor")
 
 
@@ -82,9 +86,15 @@ def _plain(name: str) -> str | None:
 
 
 def _cores(folder: Path) -> int:
-    """Count the distinct (package, core) pairs; an offline processor has no topology."""
-    pairs = set()
-    for topology in folder.glob("cpu[0-9]*/topology"):
-        parts = (topology / "physical_package_id", topology / "core_id")
-        pairs.add(tuple(part.read_text().strip() for part in parts))
-    return len(pairs)
+    """Count the distinct sets of threads that share a core; an offline processor has none.
+
+    Not pairs of package and core: a device tree numbers the cores of each cluster anew.
+    """
+    lists = folder.glob("cpu[0-9]*/topology/thread_siblings_list")
+    return len({threads.read_text().strip() for threads in lists})
+
+
+def _listed(cpuinfo: str) -> int:
+    """Count the cores that cpuinfo lists; where it tells none apart, its processors."""
+    pairs = set(zip(_PACKAGE.findall(cpuinfo), _CORE.findall(cpuinfo), strict=False))
+    return len(pairs) or len(_PROCESSOR.findall(cpuinfo))

@@ -1,42 +1,31 @@
-"""Tell what the data paths lie on: medium, attachment and devices.
+"""Tell what the data paths lie on: path -> mount -> block device -> disks."""
 
-path -> mount -> ``/sys/dev/block`` -> whole disk -> what it is made of. Where
-the kernel's word is worth nothing the medium is ``virtual``, never a guess: on
-virtual disks ``rotational`` is a default, not a measurement.
-"""
-
+import re
+from collections import deque
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
 from agent.probes import mounts
+from agent.probes.block import DEPTH, Lost, leaves
 from agent.probes.mounts import Mount
 from labeler.facts import Disk, Medium, Unknown
 
-_DEPTH: Final = 16
-"""Layers of overlays and stacked devices that are followed; real ones have five."""
-
 _NETWORK: Final = frozenset(
-    [
-        "nfs",
-        "nfs4",
-        "ceph",
-        "cifs",
-        "smb3",
-        "9p",
-        "afs",
-        "glusterfs",
-        "lustre",
-        "gpfs",
-        "beegfs",
-        "virtiofs",
-        "ocfs2",
-        "gfs2",
-        "wekafs",
-    ]
+    {
+        *("nfs", "nfs4", "ceph", "cifs", "smb3", "9p", "afs", "glusterfs", "lustre", "gpfs"),
+        *("beegfs", "virtiofs", "ocfs2", "gfs2", "wekafs"),
+    }
 )
+_FUSE: Final = re.compile(
+    r"fuse\.(sshfs|s3fs|mount-s3|mountpoint-s3|gcsfuse|blobfuse2?|goofys|rclone|juicefs|alluxio\S*"
+    r"|ceph\S*|glusterfs|seaweedfs|mfs|moosefs|lizardfs|cvmfs2?|lustre|beegfs|gpfs|nfs\S*|smb\S*)"
+)
+"""FUSE carries local file systems too (mergerfs, overlays): only these are known to be remote."""
 _RAM: Final = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
-_REMOTE_NVME: Final = frozenset({"tcp", "rdma", "fc"})
+_LINKS: Final = 40
+"""Symbolic links that are followed, as many as the kernel follows."""
 
 
 class Word(Protocol):
@@ -52,17 +41,27 @@ class Word(Protocol):
     def interface(self) -> str | None: ...  # noqa: D102
 
 
-class Lost(Exception):
-    """The trail from the path to a device ends; the message says where."""
+@dataclass(frozen=True, slots=True)
+class _Trees:
+    """The machine's trees, and its mounts as ``own`` or as the host sees them."""
+
+    sys: Path
+    root: Path
+    table: tuple[Mount, ...]
+    own: bool
+
+    def named(self, path: str) -> str:
+        """Return the path as the mount table names it."""
+        return str(self.root.resolve() / path.lstrip("/")) if self.own else path
 
 
 def probe(
     paths: tuple[str, ...], proc: Path, sys: Path, root: Path, words: tuple[Word, ...] = ()
 ) -> Disk | Unknown:
     """Resolve every path; of several disks the slowest is the one that counts."""
-    table = mounts.parse(mounts.read(proc))
+    trees = _Trees(sys, root, mounts.parse(mounts.read(proc)), mounts.whose(proc) == "self")
     try:
-        found = [leaf for path in paths for leaf in _resolve(path, table, sys, root, words)]
+        found = [disk for path in paths for disk in _resolve(path, trees, words)]
     except Lost as err:
         return Unknown(str(err))
     slowest = min(found, key=lambda disk: list(Medium).index(disk.medium))
@@ -70,14 +69,12 @@ def probe(
     return Disk(slowest.medium, slowest.interface, tuple(devices))
 
 
-def _resolve(
-    path: str, table: tuple[Mount, ...], sys: Path, root: Path, words: tuple[Word, ...]
-) -> Iterator[Disk]:
+def _resolve(path: str, trees: _Trees, words: tuple[Word, ...]) -> Iterator[Disk]:
     for word in words:
         if word.path == path:
             yield Disk(word.medium, word.interface or "unknown", ())
             return
-    for disk in _behind(_real(path, root), table, sys, _DEPTH):
+    for disk in _behind(trees.named(_real(path, trees.root)), trees, DEPTH):
         yield next((_said(word, disk) for word in words if word.device in disk.devices), disk)
 
 
@@ -86,33 +83,40 @@ def _said(word: Word, disk: Disk) -> Disk:
 
 
 def _real(path: str, root: Path) -> str:
-    """Return the path without symbolic links; it must exist, or its disk would be a guess."""
-    there = root / path.lstrip("/")
+    """Return the path without symbolic links, each followed inside the machine's own tree.
+
+    It must exist, or its disk would be a guess.
+    """
+    done, left, links = PurePosixPath("/"), deque(PurePosixPath(path).parts), _LINKS
     try:
-        real = there.resolve(strict=True)
-    except (OSError, RuntimeError) as err:
-        why = getattr(err, "strerror", None) or "a loop of symbolic links"
-        raise Lost(f"data path {path}: {why}") from err
-    base = root.resolve()
-    inside = real.is_relative_to(base)
-    return "/" + str(real.relative_to(base)).lstrip(".") if inside else str(real)
+        while left:
+            done = done.parent if left[0] == ".." else done / left[0]
+            left.popleft()
+            there = root / str(done).lstrip("/")
+            if there.is_symlink():
+                if (links := links - 1) == 0:
+                    raise Lost(f"data path {path}: a loop of symbolic links")
+                done, target = done.parent, there.readlink()
+                left.extendleft(reversed(PurePosixPath(target).parts))
+        (root / str(done).lstrip("/")).stat()
+    except OSError as err:
+        raise Lost(f"data path {path}: {err.strerror}") from err
+    return str(done)
 
 
-def _behind(path: str, table: tuple[Mount, ...], sys: Path, depth: int) -> Iterator[Disk]:
-    mount = mounts.carrier(table, path)
+def _behind(path: str, trees: _Trees, depth: int) -> Iterator[Disk]:
+    mount = mounts.carrier(trees.table, path)
     if mount is None or depth == 0:
         raise Lost(f"{path} lies on no mount that is visible here")
     if mount.kind in _RAM:
         yield Disk(Medium.RAM, "memory", ())
-    elif mount.kind in _NETWORK or mount.kind.startswith("fuse."):
+    elif mount.kind in _NETWORK or _FUSE.fullmatch(mount.kind):
         yield Disk(Medium.NETWORK, "network", ())
     elif mount.kind == "overlay":
-        yield from _behind(_upper(mount, table, path), table, sys, depth - 1)
+        yield from _behind(_upper(mount, trees.table, path), trees, depth - 1)
     else:
-        block = sys / "dev/block" / _number(mount, sys)
-        if not block.exists():
-            raise Lost(f"{mount.source} ({mount.kind} on {mount.point}) has no device in sysfs")
-        yield from _leaves(block.resolve(), depth)
+        for device in _devices(mount, trees.sys):
+            yield from leaves(device.resolve(), trees.sys, depth)
 
 
 def _upper(mount: Mount, table: tuple[Mount, ...], path: str) -> str:
@@ -122,88 +126,24 @@ def _upper(mount: Mount, table: tuple[Mount, ...], path: str) -> str:
     return upper
 
 
-def _number(mount: Mount, sys: Path) -> str:
-    """Return major:minor; btrfs and kin have an anonymous one, but name their device."""
-    if not mount.device.startswith("0:"):
-        return mount.device
-    name = mount.source.removeprefix("/dev/").replace("/", "!")
-    dev = sys / "class/block" / name / "dev"
-    return dev.read_text().strip() if mount.source.startswith("/dev/") and dev.exists() else "0:0"
+def _devices(mount: Mount, sys: Path) -> list[Path]:
+    """Return the devices of a mount; btrfs and kin have an anonymous number, but name one."""
+    numbered = sys / "dev/block" / mount.device
+    if not mount.device.startswith("0:") and numbered.exists():
+        return [numbered]
+    named = sys / "class/block" / _kernel_name(mount.source, sys)
+    if not mount.source.startswith("/dev/") or not named.exists():
+        raise Lost(f"{mount.source} ({mount.kind} on {mount.point}) has no device in sysfs")
+    # A file system over several disks names one of them here; sysfs knows them all.
+    for member in sys.glob(f"fs/btrfs/*/devices/{named.name}"):
+        return sorted(member.parent.iterdir())
+    return [named]
 
 
-def _leaves(device: Path, depth: int) -> Iterator[Disk]:
-    """Follow a block device to the disks it is made of."""
-    if depth == 0:
-        raise Lost(f"{device.name} is stacked too deep")
-    if (device / "partition").exists():
-        device = device.parent
-    below = sorted((device / "slaves").glob("*"))
-    if not below:
-        yield _disk(device)
-    for slave in below:
-        yield from _leaves(slave.resolve(), depth - 1)
-
-
-def _disk(device: Path) -> Disk:
-    interface = _interface(device)
-    return Disk(_medium(device, interface), interface, (device.name,))
-
-
-def _medium(device: Path, interface: str) -> Medium:
-    if interface in {"network", "memory"}:
-        return Medium(interface)
-    if interface == "loop":
-        return Medium.VIRTUAL
-    rotates = (device / "queue/rotational").read_text().strip() != "0"
-    if not rotates:
-        return Medium.SSD
-    return Medium.VIRTUAL if _is_virtual(device, interface) else Medium.HDD
-
-
-def _is_virtual(device: Path, interface: str) -> bool:
-    """Tell whether ``rotational`` is but a default: a hypervisor's disk, or one without a model."""
-    vendor, model = _text(device / "device/vendor"), _text(device / "device/model")
-    invented = {"QEMU", "VMware", "Msft", "Virtual", "Google", "VBOX", "XEN"}
-    return interface in {"virtio", "xen"} or vendor in invented or not model
-
-
-def _interface(device: Path) -> str:
-    name, trail = device.name, str(device)
-    if name.startswith("nvme"):
-        return "network" if _text(device / "device/transport") in _REMOTE_NVME else "nvme"
-    for start, label in _BY_NAME.items():
-        if name.startswith(start):
-            return label
-    for mark, label in _BY_TRAIL.items():
-        if mark in trail:
-            return label
-    return "scsi" if name.startswith("sd") else "unknown"
-
-
-_BY_NAME: Final = {
-    "vd": "virtio",
-    "xvd": "xen",
-    "mmcblk": "mmc",
-    "pmem": "pmem",
-    "zram": "memory",
-    "ram": "memory",
-    "rbd": "network",
-    "nbd": "network",
-    "drbd": "network",
-    "loop": "loop",
-}
-_BY_TRAIL: Final = {
-    "/session": "network",  # iSCSI
-    "/rport-": "network",  # Fibre Channel
-    "/usb": "usb",
-    "/ata": "sata",
-    "/virtio": "virtio",
-    "/end_device": "sas",
-}
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except OSError:
-        return ""
+def _kernel_name(source: str, sys: Path) -> str:
+    """Return ``dm-0`` for ``/dev/mapper/NAME``; for others the name below /dev."""
+    name = source.removeprefix("/dev/mapper/")
+    for known in sys.glob("class/block/dm-*/dm/name"):
+        if known.read_text().strip() == name:
+            return known.parent.parent.name
+    return source.removeprefix("/dev/").replace("/", "!")

@@ -20,16 +20,25 @@ class Mount:
 
 
 def read(proc: Path) -> str:
-    """Return the host's mounts; this process's own where the host's are not ours to read."""
+    """Return the host's mounts; this process's own where the host's are not ours to read.
+
+    Byte for byte: a carriage return in a mount point ends no line.
+    """
+    return (proc / whose(proc) / "mountinfo").read_bytes().decode(errors="surrogateescape")
+
+
+def whose(proc: Path) -> str:
+    """Tell whose mounts are read: those of process ``1``, or of ``self``."""
     try:
-        return (proc / "1/mountinfo").read_text(errors="surrogateescape")
+        (proc / "1/mountinfo").open("rb").close()
     except (PermissionError, FileNotFoundError):
-        return (proc / "self/mountinfo").read_text(errors="surrogateescape")
+        return "self"
+    return "1"
 
 
 def parse(text: str) -> tuple[Mount, ...]:
     """Parse mountinfo; a line of another shape is left out."""
-    return tuple(mount for line in text.splitlines() if (mount := _parse(line)))
+    return tuple(mount for line in text.split("\n") if (mount := _parse(line)))
 
 
 def carrier(mounts: tuple[Mount, ...], path: str) -> Mount | None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from agent.config import Override
 from agent.probes import disk
+from agent.settings import Override
 from labeler.facts import Disk, Medium, Unknown
 
 SATA: Final = "pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0"

@@ -11,9 +11,9 @@ from typing import Final
 import msgspec
 import yaml
 
-from agent.config import DiskLook, Override, Roots, Settings
 from agent.machine import tasks
 from agent.newest import Newest
+from agent.settings import DiskLook, Override, Roots, Settings
 from labeler.facts import Facts, Probe
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "machines"

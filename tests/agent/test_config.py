@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from agent import config
-from agent.config import ConfigError, DiskLook, Settings, load
+from agent import settings
+from agent.config import ConfigError, load
+from agent.settings import DiskLook, Settings
 from labeler.facts import Probe
 from labeler.rules import Operator, Requirement, Rule
 from labeler.vocabulary import Effect, Mode, TaintKey
@@ -131,7 +132,7 @@ def test_a_dry_run_differs_in_its_mode_alone() -> None:
 
 
 def test_every_number_and_switch_has_its_reason_beside_it() -> None:
-    source = ast.parse(Path(config.__file__).read_text())
+    source = ast.parse(Path(settings.__file__).read_text())
     bare = [
         f"{section.name}.{ast.unparse(field.target)}"
         for section in source.body

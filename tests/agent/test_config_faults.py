@@ -33,7 +33,7 @@ SETTING_FAULTS = [
         "maintenance: {cordon: 'yes'}",
         "maintenance.cordon: Expected `bool`, got `str` (it is 'yes')",
     ),
-    ("listen: 9808", "listen: Expected `str`, got `int` (it is 9808)"),
+    ("listen: 9808", "listen: Expected `str`, got `int` (it is 9808); put it in quotes"),
     ("derived: {label: a}", "derived: Expected `array`, got `object` (it is {'label': 'a'})"),
     ("derived: [gold]", "derived[0]: expected a mapping, got 'gold'"),
     ("derived: [{label: gold}]", "derived[0]: value is missing"),
@@ -141,6 +141,9 @@ def test_a_rule_builds_on_those_above_it_alone(faults: Faults) -> None:
     above = "{label: gold, value: x, matchExpressions: [{key: silver, operator: Exists}]}"
     below = "{label: silver, value: x, matchExpressions: [{key: cpu, operator: Exists}]}"
 
+    assert faults(f"mod: 1\nderived: [{below}, {above}]") == [
+        "mod: no such setting; did you mean mode?"
+    ]
     (fault,) = faults(f"derived: [{above}, {below}]")
 
     assert fault.startswith("derived[0].matchExpressions[0].key: 'silver' is no label here")

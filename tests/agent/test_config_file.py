@@ -11,12 +11,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent import config
-from agent.config import ConfigError, Section, Settings, load
+from agent import settings as sections
+from agent.config import ConfigError, load
+from agent.settings import Section, Settings
 
 SECTIONS = [
     kind
-    for kind in vars(config).values()
+    for kind in vars(sections).values()
     if isinstance(kind, type) and issubclass(kind, Section) and kind is not Section
 ]
 NAMES = sorted({field.encode_name for s in SECTIONS for field in msgspec.structs.fields(s)})
@@ -124,7 +125,7 @@ def test_an_empty_file_leaves_every_default(file: Path, text: str) -> None:
 
 def test_the_example_shows_every_default() -> None:
     """Of every setting, or an operator would not know that it is there."""
-    example = Path(config.__file__).parents[1] / "config.example.yaml"
+    example = Path(sections.__file__).parents[1] / "config.example.yaml"
 
     assert load(example, {}) == Settings()
     assert set(yaml.safe_load(example.read_text())) == {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import Override
+from agent.settings import Override
 from labeler.facts import Disk, Medium
 from tests.agent.box import SATA, Box
 
@@ -134,6 +134,14 @@ def test_a_word_on_a_device_keeps_the_interface_unless_it_names_one(box: Box) ->
 
     assert kept == Disk(Medium.SSD, "virtio", ("vda",))
     assert named == Disk(Medium.HDD, "nvme", ("vda",))
+
+
+def test_a_word_on_a_path_needs_no_disk_and_no_interface(box: Box) -> None:
+    _mounted_on(box, "/", Medium.SSD)
+
+    found = box.look("/none", words=(Override(path="/none", disktype="hdd"),))
+
+    assert found == Disk(Medium.HDD, "unknown", ())
 
 
 def _mounted_on(box: Box, point: str, medium: Medium) -> None:

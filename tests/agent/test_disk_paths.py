@@ -19,6 +19,8 @@ NETWORK_KINDS = [
     "gpfs",
     "virtiofs",
     "fuse.sshfs",
+    "fuse.juicefs",
+    "fuse.alluxio-fuse",
 ]
 NO_OVERLAY = "{} lies on an overlay whose upper folder is not visible here"
 
@@ -50,6 +52,13 @@ def test_a_link_that_leads_out_of_the_tree_ends_at_its_root(box: Box) -> None:
     (box.folder / "root/data").symlink_to("../../../../mnt/big")
 
     assert box.look() == HDD
+
+
+def test_a_relative_link_starts_from_the_folder_it_lies_in(box: Box) -> None:
+    box.mount("8:0", "/srv/big")
+    (box.folder / "root/srv/data").symlink_to("big")
+
+    assert box.look("/srv/data") == HDD
 
 
 def test_a_loop_of_links_is_unknown(box: Box) -> None:
@@ -100,6 +109,12 @@ def test_a_file_system_in_memory_is_known_by_its_kind(box: Box, kind: str) -> No
     box.mount("0:50", "/data", kind, "none rw")
 
     assert box.look() == Disk(Medium.RAM, "memory", ())
+
+
+def test_a_file_system_of_fuse_may_be_local(box: Box) -> None:
+    box.mount("0:50", "/data", "fuse.mergerfs", "a:b rw")
+
+    assert box.look() == Unknown("a:b (fuse.mergerfs on /data) has no device in sysfs")
 
 
 def test_a_kind_that_nobody_knows_is_unknown(box: Box) -> None:

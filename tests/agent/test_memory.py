@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.probes import memory
-from labeler.spelling import nominal
 from labeler.facts import GIB, Memory, Unknown
+from labeler.spelling import nominal
 
 SOLD = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 72, 96, 128, 144, 160, 192, 224, 256, 320, 384)
 SOLD_TO_DATA_CENTRES = (448, 512, 640, 768, 1024, 1152, 1280, 1536, 2048, 3072, 4096, 6144, 24576)

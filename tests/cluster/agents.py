@@ -55,14 +55,14 @@ def machine(folder: Path) -> dict[str, str]:
         "proc/cpuinfo": "processor\t: 0\nmodel name\t: Intel(R) Xeon(R) Platinum 8480C\n",
         "proc/meminfo": "MemTotal:       65011712 kB\n",
         "proc/sys/kernel/random/boot_id": "b1791361-7bca-48e0-a152-ecbf10f4ef71\n",
-        "proc/self/mountinfo": "31 1 259:2 / /data rw - ext4 /dev/nvme0n1p2 rw\n",
+        "proc/1/mountinfo": "31 1 259:2 / /data rw - ext4 /dev/nvme0n1p2 rw\n",
         "sys/devices/nvme0n1/queue/rotational": "0\n",
         "sys/devices/nvme0n1/nvme0n1p2/partition": "2\n",
         "root/data/shard": "",
     }
     for cpu in (0, 1):
         topology = f"sys/devices/system/cpu/cpu{cpu}/topology"
-        files |= {f"{topology}/physical_package_id": "0\n", f"{topology}/core_id": f"{cpu}\n"}
+        files[f"{topology}/thread_siblings_list"] = f"{cpu}\n"
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -243,7 +243,7 @@ def is_refused(control_plane: ControlPlane, agent: Agent) -> bool:
 
 def test_a_hung_probe_delays_nothing_else(control_plane: ControlPlane, agent: Agent) -> None:
     """The disk's mount table is a pipe that nobody fills: open() hangs, as a dead mount would."""
-    table = agent.folder / "machine/proc/self/mountinfo"
+    table = agent.folder / "machine/proc/1/mountinfo"
     table.unlink()
     mkfifo(table)
     start = monotonic()
@@ -270,7 +270,7 @@ def test_a_probe_that_goes_blind_holds_its_labels(
 ) -> None:
     with agent:
         agent.wait_true()
-        table = agent.folder / "machine/proc/self/mountinfo"
+        table = agent.folder / "machine/proc/1/mountinfo"
         text = table.read_text()
         table.unlink()
         agent.wait_true({**LABELS, "status": "unknown"})
@@ -284,7 +284,7 @@ def test_a_reboot_that_leaves_it_blind_ends_old_claims(agent: Agent) -> None:
     with agent:
         agent.wait_true()
     machine = agent.folder / "machine/proc"
-    (machine / "self/mountinfo").unlink()
+    (machine / "1/mountinfo").unlink()
     (machine / "sys/kernel/random/boot_id").write_text("another-boot\n")
     with agent:
         blind = {k: v for k, v in LABELS.items() if k not in {"disktype", "disk-interface"}}

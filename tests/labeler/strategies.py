@@ -16,29 +16,30 @@ TEXTS = st.sampled_from(
 )
 EFFECTS = st.sampled_from([Effect.NO_SCHEDULE, Effect.PREFER_NO_SCHEDULE, Effect.NO_EXECUTE])
 
-REQUIREMENTS = st.one_of(
-    st.builds(
-        Requirement,
-        st.sampled_from([*Label, *DERIVED]),
-        st.sampled_from([Operator.IN, Operator.NOT_IN]),
-        st.tuples(WORDS),
-    ),
-    st.builds(
-        Requirement,
-        st.sampled_from([*Label, *DERIVED]),
-        st.sampled_from([Operator.EXISTS, Operator.DOES_NOT_EXIST]),
-    ),
-    st.builds(
-        Requirement,
-        st.sampled_from([*Label, *DERIVED]),
-        st.sampled_from([Operator.GT, Operator.LT]),
-        st.tuples(st.integers(0, 99).map(str)),
-    ),
-)
-RULES = st.lists(
-    st.builds(Rule, st.sampled_from(DERIVED), WORDS, st.lists(REQUIREMENTS, min_size=1).map(tuple)),
-    max_size=4,
-).map(tuple)
+
+def requirements(keys: list[str]) -> st.SearchStrategy[Requirement]:
+    """Draw a matchExpression that Kubernetes would take, over one of the keys."""
+    key = st.sampled_from(keys)
+    lists = st.sampled_from([Operator.IN, Operator.NOT_IN])
+    bare = st.sampled_from([Operator.EXISTS, Operator.DOES_NOT_EXIST])
+    bounds = st.sampled_from([Operator.GT, Operator.LT])
+    return st.one_of(
+        st.builds(Requirement, key, lists, st.tuples(WORDS)),
+        st.builds(Requirement, key, bare),
+        st.builds(Requirement, key, bounds, st.tuples(st.integers(0, 99).map(str))),
+    )
+
+
+@st.composite
+def rulebooks(draw: st.DrawFn) -> tuple[Rule, ...]:
+    """Draw rules of which each builds on labels of ours and of the rules above it alone."""
+    rules: list[Rule] = []
+    for label in draw(st.lists(st.sampled_from(DERIVED), max_size=4)):
+        keys = [*map(str, Label), *(rule.label for rule in rules)]
+        needs = draw(st.lists(requirements(keys), min_size=1, max_size=3))
+        rules.append(Rule(label, draw(WORDS), tuple(needs)))
+    return tuple(rules)
+
 
 CPUS = st.builds(Cpu, WORDS, st.integers(1, 512))
 MEMORIES = st.builds(Memory, st.integers(1 << 28, 1 << 45))
@@ -70,7 +71,7 @@ def facts(draw: st.DrawFn, *, known: bool = True, unknown: bool = True) -> Facts
 @st.composite
 def policies(draw: st.DrawFn) -> Policy:
     """Draw a site's decisions."""
-    rules = draw(RULES)
+    rules = draw(rulebooks())
     return Policy(
         vocabulary=Vocabulary(draw(PREFIXES), frozenset(rule.label for rule in rules)),
         mode=draw(st.sampled_from([Mode.LABELS, Mode.ENFORCE])),

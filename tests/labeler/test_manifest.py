@@ -1,5 +1,6 @@
 """A Node in a file: what is not ours survives, what is broken is left alone."""
 
+import os
 from pathlib import Path
 from threading import Event, Thread
 
@@ -112,6 +113,24 @@ def test_an_edit_in_between_is_not_overwritten(path: Path) -> None:
     with pytest.raises(NodeMoved):
         node.apply(Patch({"gpu": "true"}), seen)
     assert "rack 8" in path.read_text()
+
+
+def test_a_save_during_the_write_is_not_lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sync takes a while; an editor does not wait for it."""
+    node = ManifestNode(path)
+    seen = node.read()
+    sync = os.fsync
+
+    def save(file: int) -> None:
+        sync(file)
+        path.write_text(NODE.replace("rack 7", "rack 8"))
+
+    monkeypatch.setattr(os, "fsync", save)
+    with pytest.raises(NodeMoved):
+        node.apply(Patch({"gpu": "true"}), seen)
+
+    assert path.read_text() == NODE.replace("rack 7", "rack 8")
+    assert [file.name for file in path.parent.iterdir()] == ["node.yaml"]
 
 
 @pytest.mark.parametrize(
