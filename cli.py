@@ -66,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
         prog="nodetruth",
         description="Keeps the labels and taints of a Kubernetes Node true to its machine.",
         epilog="'nodetruth COMMAND --help' says more about each; exit codes: 0 done,"
-        " 1 could not be done, 2 wrong command line or configuration",
+        " 1 could not be done, 2 wrong command line or configuration, 130 interrupted",
     )
     whole.add_argument("--version", action="version", version=f"nodetruth {version('nodetruth')}")
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
@@ -104,6 +104,8 @@ def run(argv: list[str]) -> int:
         return _say(err, 1)
     except BrokenPipeError:
         return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 def _say(err: Exception, code: int) -> int:

@@ -40,9 +40,8 @@ class _State:
 
     def now(self, now: float) -> Known | Unknown | None:
         """Return what counts at ``now``; ``None`` while the first answer may still come."""
-        waited = now - (self.born if self.answered is None else now)
-        running = 0.0 if self.asked is None else now - self.asked
-        if max(waited, running) >= self.task.deadline:
+        due = self.due()
+        if due is not None and now >= due:
             return Unknown(f"no answer within {self.task.deadline:g} s")
         if self.answered is not None and now - self.answered > STALE * self.task.period:
             return Unknown(f"not looked at for {STALE} periods of {self.task.period:g} s")

@@ -5,10 +5,11 @@ was not asked for.
 """
 
 import logging
+import os
 import signal
 import threading
+import time
 from importlib.metadata import version
-from threading import Event
 from typing import Final
 
 from agent.aside import Aside
@@ -28,6 +29,7 @@ OK: Final = 0
 FAILED: Final = 1
 PATIENCE: Final = 60.0
 """Seconds that ``--once`` waits for a confirmed round."""
+ENDING: Final = frozenset({signal.SIGTERM, signal.SIGINT})
 TICK: Final = 2.0
 """Seconds between two looks at the wall clock."""
 
@@ -59,44 +61,49 @@ class Agent:
 
     def run(self) -> int:
         """Run until a signal, or with ``once`` until the first confirmed round."""
-        stop = Event()
-        for one in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(one, lambda _number, _frame: stop.set())
-        threading.excepthook = lambda args: self._crash(args, stop)
+        # Blocked in every thread and taken by sigtimedwait: a handler would run only when
+        # the main thread next wakes by itself, if the signal came just before it slept.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        threading.excepthook = self._crash
+        try:
+            self._start()
+            return self._once() if self._wish.once else self._for_ever()
+        finally:
+            self._loop.stop()
+            self._schedule.stop()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _start(self) -> None:
         if self._server:
             self._server.start()
             _log.info("listening on port %s", self._server.port)
         self._schedule.start()
         self._loop.start()
-        return self._once(stop) if self._wish.once else self._for_ever(stop)
 
-    def _crash(self, args: threading.ExceptHookArgs, stop: Event) -> None:
+    def _crash(self, args: threading.ExceptHookArgs) -> None:
         """End the agent when one of its threads dies of a bug: half an agent is worse than none."""
         thread = args.thread.name if args.thread else "a thread"
         cause = (args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback)
         _log.critical("a bug ended the agent, in %s; please report it", thread, exc_info=cause)
         self._code = FAILED
-        stop.set()
+        os.kill(os.getpid(), signal.SIGTERM)
 
-    def _for_ever(self, stop: Event) -> int:
-        while not stop.wait(TICK):
+    def _for_ever(self) -> int:
+        while not signal.sigtimedwait(ENDING, TICK):
             if self._schedule.mind_the_clock():
                 _log.warning("the wall clock was set; every probe looks again now")
-        self._loop.stop()
-        self._schedule.stop()
         return self._code
 
-    def _once(self, stop: Event) -> int:
-        waited = 0.0
-        while not self._outcome.done.wait(0.1) and not stop.is_set() and waited < PATIENCE:
-            waited += 0.1
-        self._loop.stop()
-        finished = self._outcome.done.is_set() and self._outcome.error is None
-        if not finished and not self._code:
-            why = self._outcome.error or f"no round was confirmed within {PATIENCE:.0f} s"
-            _log.error("gave up: %s", why)
-            return FAILED
-        return self._code
+    def _once(self) -> int:
+        end = time.monotonic() + PATIENCE
+        while not self._outcome.done.is_set() and time.monotonic() < end:
+            if signal.sigtimedwait(ENDING, 0.05):
+                return self._code
+        if self._outcome.done.is_set() and self._outcome.error is None:
+            return OK
+        why = self._outcome.error or f"no round was confirmed within {PATIENCE:.0f} s"
+        _log.error("gave up: %s", why)
+        return FAILED
 
     def _show(self, one: Round) -> None:
         if self._wish.output:

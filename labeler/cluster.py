@@ -87,7 +87,7 @@ class ClusterNode:
             if err.code == HTTPStatus.GONE or err.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 # Too old a place, or one that a restored server has not reached: list again.
                 self._resume = None
-            raise self._meaning(err) from err
+            raise _meaning(err) from err
 
     def condition(self, condition: Condition) -> None:
         """PATCH nodes/status by strategic merge: a merge patch would wipe kubelet's conditions."""
@@ -102,7 +102,7 @@ class ClusterNode:
         try:
             self._lease.end()
         except Answer as err:
-            raise self._meaning(err) from err
+            raise _meaning(err) from err
 
     def attest(self) -> None:
         """Renew the Lease."""
@@ -112,7 +112,7 @@ class ClusterNode:
         try:
             self._lease.renew(seen, datetime.now(UTC))
         except Answer as err:
-            raise self._meaning(err) from err
+            raise _meaning(err) from err
 
     def tell(self, reason: str, message: str, *, warning: bool) -> None:
         """POST an Event; one about a Node belongs into the namespace ``default``."""
@@ -122,7 +122,7 @@ class ClusterNode:
         try:
             self._api.request("POST", "/apis/events.k8s.io/v1/namespaces/default/events", body)
         except Answer as err:
-            raise self._meaning(err) from err
+            raise _meaning(err) from err
 
     def _patch_status(self, conditions: list[dict[str, object]]) -> None:
         body = {"status": {"conditions": conditions}}
@@ -130,7 +130,7 @@ class ClusterNode:
         try:
             self._api.request("PATCH", path, body, kind=STRATEGIC, fieldManager=FIELD_MANAGER)
         except Answer as err:
-            raise self._meaning(err) from err
+            raise _meaning(err) from err
 
     def _list(self) -> None:
         with self._lock:
@@ -196,22 +196,22 @@ class ClusterNode:
             raise NodeUnavailable(self.place, f"an answer that can't be read: {err}") from err
 
     def _gone_or(self, err: Answer) -> NodeError:
-        if err.code == HTTPStatus.NOT_FOUND:
-            with self._lock:
-                self._seen = None
-        return self._meaning(err)
+        if err.code != HTTPStatus.NOT_FOUND:
+            return _meaning(err)
+        with self._lock:
+            self._seen = None
+        return NodeMissing(self.name, self.place)
 
-    def _meaning(self, err: Answer) -> NodeError:
-        """Say what an error status means for us."""
-        match err.code:
-            case HTTPStatus.NOT_FOUND:
-                return NodeMissing(self.name, self.place)
-            case HTTPStatus.FORBIDDEN:
-                return NodeRefused(err.what, err.message, "apply the RBAC of deploy/daemonset")
-            case HTTPStatus.UNPROCESSABLE_ENTITY | HTTPStatus.BAD_REQUEST:
-                return NodeRefused(err.what, err.message, "see the message for the field")
-            case _:
-                return NodeUnavailable(err.what, f"{err.code} {err.message}", err.wait)
+
+def _meaning(err: Answer) -> NodeError:
+    """Say what an error status means for us."""
+    match err.code:
+        case HTTPStatus.FORBIDDEN:
+            return NodeRefused(err.what, err.message, "apply the RBAC of deploy/daemonset")
+        case HTTPStatus.UNPROCESSABLE_ENTITY | HTTPStatus.BAD_REQUEST:
+            return NodeRefused(err.what, err.message, "see the message for the field")
+        case _:
+            return NodeUnavailable(err.what, f"{err.code} {err.message}", err.wait)
 
 
 def _order(seen: Seen) -> int:

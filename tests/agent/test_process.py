@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import sysconfig
 import time
 from collections.abc import Iterator
@@ -186,3 +187,18 @@ def test_a_reader_that_goes_away_leaves_no_traceback(config: Path) -> None:
 
     assert ended.returncode == 1
     assert ended.stderr == b""
+
+
+def test_a_thread_that_dies_of_a_bug_ends_the_agent(config: Path, tmp_path: Path) -> None:
+    """An agent that answers on its port while nobody looks after the Node would be a lie."""
+    bug = "import agent.loop, cli; agent.loop.desired = lambda *_: 1 / 0; cli.main()"
+    words = ["agent", "--config", str(config), "--node-file", str(tmp_path / "node.yaml")]
+
+    ended = subprocess.run(
+        [sys.executable, "-c", bug, *words], check=False, capture_output=True, text=True, timeout=8
+    )
+
+    assert ended.returncode == 1
+    last = json.loads(ended.stderr.splitlines()[-1])
+    assert last["message"] == "a bug ended the agent, in settle_for_ever; please report it"
+    assert "ZeroDivisionError" in last["exception"]
