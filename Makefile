@@ -52,11 +52,13 @@ clean: ## Remove what was made here; the control plane in the user's cache stays
 	rm -rf $(VENV) build dist
 
 $(VENV)/.base: requirements/base.txt requirements/build.txt pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) --require-hashes -r requirements/base.txt -r requirements/build.txt
-	$(PIP) --no-deps --no-build-isolation --editable .
-	touch $@
+	@echo "setting up $(VENV); it takes about half a minute, once"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) --require-hashes -r requirements/base.txt -r requirements/build.txt
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
 
 $(VENV)/.test: requirements/test.txt $(VENV)/.base
-	$(PIP) --require-hashes -r requirements/test.txt
-	touch $@
+	@echo "setting up the tests in $(VENV); it takes about a minute, once"
+	@$(PIP) --require-hashes -r requirements/test.txt
+	@touch $@
