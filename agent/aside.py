@@ -1,16 +1,19 @@
 """Do what may wait, so that labels and taints never wait for it.
 
 The condition, the attestation and the Events go out from a thread of their
-own, one after the other. What fails is logged; condition and attestation are
-tried again at a later round, an Event is not.
+own, one after the other. What fails is logged, once while it fails alike. The
+condition is tried again, less and less often; the attestation at its next
+turn; an Event not at all.
 """
 
 import logging
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
+from agent.backoff import Backoff
 from labeler.desired import Policy
 from labeler.diff import Drift
 from labeler.node import Node, NodeError
@@ -37,7 +40,9 @@ class Aside:
         self._clock = clock
         self._pool = ThreadPoolExecutor(1, "aside")
         self._pending: dict[str, Future[None]] = {}
-        self._attested = self._remarked = float("-inf")
+        self._attested = self._remarked = self._pause_until = float("-inf")
+        self._backoff = Backoff(1, 600)
+        self._failure = ""
         self._status: str | None = None
         self._key = policy.vocabulary.key(Label.STATUS)
 
@@ -67,16 +72,17 @@ class Aside:
             return
         self._transition(one)
         condition = one.want.condition
-        if condition and one.after.conditions.get(condition.type) != condition:
-            self._submit("condition", lambda: self._node.condition(condition))
         now = self._clock()
+        differs = condition and one.after.conditions.get(condition.type) != condition
+        if condition and differs and now >= self._pause_until:
+            self._submit("condition", lambda: self._node.condition(condition))
         if confirmed and now - self._attested >= ATTEST:
             self._attested = now
             self._submit("attestation", self._node.attest)
 
     def _transition(self, one: Round) -> None:
         before = self._status or one.seen.labels.get(self._key)
-        status = one.want.labels.get(self._key)
+        status = one.want.status
         self._status = status
         if status is None or status == before or (before is None and status == Status.HEALTHY):
             return
@@ -91,11 +97,22 @@ class Aside:
     def _submit(self, what: str, act: Callable[[], None]) -> None:
         last = self._pending.get(what)
         if last is None or last.done():
-            self._pending[what] = self._pool.submit(_guarded, what, act)
+            self._pending[what] = self._pool.submit(self._do, what, act)
 
+    def _do(self, what: str, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except NodeError as err:
+            self._failed(what, str(err))
+        except Exception as err:  # noqa: BLE001  (a pool would keep it to itself; a bug ends the agent)
+            cause = (type(err), err, err.__traceback__, threading.current_thread())
+            threading.excepthook(threading.ExceptHookArgs(cause))
+        else:
+            self._failure = ""
+            self._backoff.reset()
 
-def _guarded(what: str, act: Callable[[], None]) -> None:
-    try:
-        act()
-    except NodeError as err:
-        _log.warning("the %s was not written: %s", what, err)
+    def _failed(self, what: str, why: str) -> None:
+        self._pause_until = self._clock() + self._backoff.next()
+        if why != self._failure:
+            self._failure = why
+            _log.warning("the %s was not written: %s", what, why)

@@ -24,6 +24,16 @@ _SERVICE_LINK: Final = re.compile(r"_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+
 """What kubelet adds to every Pod beside a Service called nodetruth or nodetruth-something."""
 
 
+_NO_YAML: Final = (
+    *(yaml.YAMLError, ValueError, LookupError),
+    *(TypeError, AttributeError, RecursionError),
+)
+"""What the parser raises: a tag such as ``!!bool maybe`` is a KeyError."""
+_KUBELETS: Final = frozenset(
+    {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"}
+)
+
+
 class ConfigError(Exception):
     """The configuration can't be used; the message names every fault with its path."""
 
@@ -65,7 +75,7 @@ def _yaml(text: str | bytes) -> object:
     """Parse YAML; whatever the parser raises is a ``ValueError`` of one line."""
     try:
         return yaml.load(text, _Strict)  # noqa: S506  (a safe loader)
-    except (yaml.YAMLError, ValueError, RecursionError) as err:
+    except _NO_YAML as err:
         raise ValueError(f"is no YAML: {' '.join(str(err).split())}") from err
 
 
@@ -175,6 +185,9 @@ def _contradictions(settings: Settings) -> Iterator[str]:
     host, _, port = settings.listen.rpartition(":")
     if not host or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65535:  # noqa: PLR2004
         yield f"listen: {settings.listen!r} is no host:port such as 0.0.0.0:9808"
+    kind = settings.condition.type
+    if kind in _KUBELETS or not (kind == "" or legal.is_key(kind)):
+        yield f"condition.type: {kind!r} is kubelet's or no legal name; choose another"
     known: set[str] = set(Label)
     for index, derived in enumerate(settings.derived):
         where = f"derived[{index}]"

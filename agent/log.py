@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime
 
 from labeler.diff import Drift
-from labeler.node import NodeError
+from labeler.node import NodeError, NodeMoved
 from labeler.reconcile import Round
 from labeler.seen import Seen
 
@@ -69,7 +69,7 @@ class Log:
                 "node": one.after.name,
                 "labels": dict(one.written.labels),
                 "taints": one.written.taints,
-                "status": one.want.judgement.status,
+                "status": one.want.status,
                 "reasons": one.want.judgement.reasons,
             }
             keys = ", ".join(
@@ -79,12 +79,12 @@ class Log:
             _log.info("wrote %s", keys or "annotations or taints", extra={"fields": fields})
         if confirmed and (self._trouble or not self._told):
             self._trouble, self._told = "", True
-            status = one.want.judgement.status
-            _log.info("the Node says what it should; status is %s", status)
+            _log.info("the Node says what it should; status is %s", one.want.status)
 
     def troubled(self, error: NodeError) -> None:
         """Log an error once, however often it comes in a row."""
-        text = str(error)
+        # Its version is another each time.
+        text = type(error).__name__ if isinstance(error, NodeMoved) else str(error)
         if text != self._trouble:
             self._trouble = text
-            _log.error("%s", text, extra={"fields": {"error": type(error).__name__}})
+            _log.error("%s", error, extra={"fields": {"error": type(error).__name__}})

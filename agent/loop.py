@@ -22,7 +22,7 @@ from labeler.seen import Seen
 from labeler.vocabulary import Mode
 
 HEARTBEAT: Final = 15.0
-"""Seconds the loop sleeps at most: it shows that it lives, and nothing is asked of the server."""
+"""Seconds the loop rests at most: it shows that it lives, and nothing is asked of the server."""
 GRACE: Final = 1.0
 """Seconds the first round waits for every probe; a hung one delays no longer."""
 STEADY: Final = 5.0
@@ -74,7 +74,7 @@ class Loop:
         self._stop = Event()
         self._wake = Event()
         self._read = Event()
-        self._holding = False
+        self._holding = self._dirty = False
         self._backoff = Backoff(0.2, 30)
         self.confirmed = False
         """Whether the Node is known to say all that it should, by the way others see it."""
@@ -96,23 +96,33 @@ class Loop:
 
     def turn(self) -> float:
         """Do one round; return the seconds until the next is due unless something wakes it."""
+        self._dirty = False
         try:
-            one = self._round()
+            seen = self._seen()
         except NodeError as err:
-            return self._trouble(err)
-        self.confirmed = one.settled and not one.patch and self._node.confirmed()
+            return self._trouble(err, hold=False)
+        try:
+            one = self._round(seen)
+        except NodeError as err:
+            return self._trouble(err, hold=True)
+        said = one.settled and one.want.complete and not one.patch
+        self.confirmed = said and self._node.confirmed()
         self._tell(lambda observer: observer.ended(one, confirmed=self.confirmed))
         if one.refused:
-            return self._trouble(one.refused)
+            return self._trouble(one.refused, hold=True)
         self._backoff.reset()
         self._holding = False
-        return self._rest(one)
+        # What came while this round was under way, and held back, was not seen by it.
+        return 0 if self._dirty else self._rest(one)
 
-    def _round(self) -> Round:
+    def _seen(self) -> Seen:
         seen = self._node.seen()
         if seen is None:
             self._recall = self._said = None
             raise NodeMissing(self._node.name, self._node.place)
+        return seen
+
+    def _round(self, seen: Seen) -> Round:
         self._look_for_drift(seen)
         facts = self._newest.facts()
 
@@ -120,9 +130,11 @@ class Loop:
             return desired(facts, self._remember(seen), seen, self._policy, datetime.now(UTC))
 
         one = reconcile(self._node, seen, decide, self._policy.vocabulary, self._policy.mode)
-        self._recall = Recall(one.want.evidence, one.want.found, self._identity.version)
-        if one.settled and self._policy.mode is not Mode.OBSERVE:
-            self._said = one.want
+        settled = one.settled and self._policy.mode is not Mode.OBSERVE
+        # What had been found at a key that is no longer ours is forgotten once it is back.
+        found = one.want.found if settled else self._remember(one.seen).found
+        self._recall = Recall(one.want.evidence, found, self._identity.version)
+        self._said = one.want if settled else None
         return one
 
     def _look_for_drift(self, seen: Seen) -> None:
@@ -130,7 +142,7 @@ class Loop:
         # Whatever comes of this round, the next starts from what it leaves: no edit counts twice.
         if said is None or said.evidence.uid != seen.uid:
             return
-        drifts = drift(seen, said, self._policy.vocabulary)
+        drifts = drift(seen, said)
         if drifts:
             self._tell(lambda observer: observer.drifted(seen, drifts))
 
@@ -148,9 +160,10 @@ class Loop:
             rest = min(rest, max(0.0, (one.want.ends - datetime.now(UTC)).total_seconds()))
         return rest
 
-    def _trouble(self, err: NodeError) -> float:
+    def _trouble(self, err: NodeError, *, hold: bool) -> float:
+        """Report; return when to try again. ``hold`` lets no event of the Node hasten that."""
         self._report(err)
-        self._holding = not isinstance(err, NodeMissing)
+        self._holding = hold
         if isinstance(err, NodeMissing):
             return HEARTBEAT
         wait = err.wait if isinstance(err, NodeUnavailable) else None
@@ -165,8 +178,9 @@ class Loop:
             what(observer)
 
     def _stir(self) -> None:
-        """Take note that the Node changed; while holding back, the round to come sees it anyway."""
+        """Take note that the Node changed; while holding back, no round begins for it."""
         self._read.set()
+        self._dirty = True
         if not self._holding:
             self._wake.set()
 

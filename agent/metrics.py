@@ -52,7 +52,7 @@ class Metrics:
         )
         self._status = Gauge(
             "nodetruth_status",
-            "1 for the status that the Node should say, 0 for every other.",
+            "1 for the status that the Node should say, 0 for every other; all 0 while it is open.",
             ["status"],
             registry=registry,
         )
@@ -121,7 +121,7 @@ class Metrics:
     def ended(self, one: Round, *, confirmed: bool) -> None:
         """Count the write and show the status."""
         for status in Status:
-            self._status.labels(status).set(status == one.want.judgement.status)
+            self._status.labels(status).set(status == one.want.status)
         left = Patch() if one.settled else one.patch
         self._wrong.set(len(left.labels) + (left.taints is not None))
         self._patches.labels("applied").inc(one.written is not None)

@@ -79,6 +79,8 @@ class Newest:
             fact = state.task.look()
         except Exception as err:  # noqa: BLE001  (the firewall: a probe never takes the agent down)
             fact = Unknown(_reason(err))
+        if isinstance(fact, Unknown):
+            fact = Unknown(fact.reason.encode(errors="backslashreplace").decode())
         end = self._clock()
         with self._lock:
             before = state.now(end)

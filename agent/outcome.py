@@ -49,6 +49,8 @@ class Outcome:
 
     def troubled(self, error: NodeError) -> None:
         """Give up at once on what waiting can't mend, if one round was all that was asked."""
+        if self._wish.once and self.done.is_set():
+            return
         self.error = error
         if self._wish.once and isinstance(error, NodeMissing | NodeRefused):
             self.done.set()

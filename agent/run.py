@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Final
 
@@ -23,7 +24,9 @@ from agent.place import Place, open_node
 from agent.schedule import Schedule
 from agent.serve import Health, Server
 from agent.settings import Settings
+from labeler.node import NodeRefused
 from labeler.reconcile import Round
+from labeler.vocabulary import Mode
 
 OK: Final = 0
 FAILED: Final = 1
@@ -49,15 +52,21 @@ class Agent:
         self._newest = Newest(jobs, lambda: self._loop.wake(), self._metrics.probed)  # noqa: PLW0108
         self._metrics.watch(self._newest, [job.probe for job in jobs])
         self._schedule = Schedule(self._newest, jobs, self._metrics.skipped)
-        self._node = open_node(place, self._metrics.requested)
-        self._server = (
-            None if wish.once else Server(settings.address(), self._health, self._metrics.page)
-        )
+        writes = settings.mode is not Mode.OBSERVE
+        self._node = open_node(place, self._metrics.requested, make=writes)
+        self._server = None if wish.once else self._listen(settings)
         self._outcome = Outcome(settings.mode, wish, self._show)
         identity = Identity(boot_id(settings.roots), version("nodetruth"))
         observers = (Log(), self._metrics, self._health, self._outcome)
         aside = Aside(self._node, self._policy)
         self._loop = Loop(self._node, self._newest, self._policy, identity, (*observers, aside))
+
+    def _listen(self, settings: Settings) -> Server:
+        try:
+            return Server(settings.address(), self._health, self._metrics.page)
+        except OSError as err:
+            why = err.strerror or str(err)
+            raise NodeRefused(f"can't listen on {settings.listen}", why, "set listen") from err
 
     def run(self) -> int:
         """Run until a signal, or with ``once`` until the first confirmed round."""
@@ -71,6 +80,8 @@ class Agent:
         finally:
             self._loop.stop()
             self._schedule.stop()
+            while signal.sigtimedwait(ENDING, 0):
+                pass  # A second signal asks for what is being done.
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _start(self) -> None:
@@ -106,17 +117,19 @@ class Agent:
         return FAILED
 
     def _show(self, one: Round) -> None:
-        if self._wish.output:
-            from agent.show import of_round, show  # noqa: PLC0415  (rich is for people)
+        if not self._wish.output:
+            return
+        from agent.show import of_round, show  # noqa: PLC0415  (rich is for people)
 
-            facts = self._newest.facts()
+        facts = self._newest.facts()
+        try:
             show(of_round(one, facts, self._policy, self._node.place), self._wish.output)
+        except (OSError, SystemExit) as err:
+            # Whoever read it went away; the Node is kept true all the same.
+            _log.warning("can't show the Node any more: %s", err)
+            self._wish = replace(self._wish, output=None)
 
 
 def agent(settings: Settings, place: Place, wish: Wish) -> int:
     """Run the agent; return its exit code."""
-    try:
-        return Agent(settings, place, wish).run()
-    except OSError as err:
-        _log.error("can't listen on %s: %s; set listen", settings.listen, err.strerror)
-        return FAILED
+    return Agent(settings, place, wish).run()

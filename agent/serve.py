@@ -7,7 +7,7 @@ should. The words behind a 503 tell an operator why.
 import socket
 import time
 from collections.abc import Callable, Iterable
-from socketserver import ThreadingMixIn
+from socketserver import TCPServer, ThreadingMixIn
 from threading import BoundedSemaphore, Thread
 from typing import TYPE_CHECKING, Any, Final
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 LIFE: Final = 90.0
 """Seconds without a beat after which the loop counts as dead: six of its heartbeats."""
 
+DOUBT: Final = 60.0
+"""Seconds without a confirmed round after which readiness ends; a round comes each 15."""
+
 
 class Health:
     """An observer that remembers whether the loop lives and the Node is true."""
@@ -34,6 +37,7 @@ class Health:
         self._clock = clock
         self._beaten = clock()
         self._ready = False
+        self._since = clock()
         self._why = "no round has ended yet"
 
     def beat(self) -> None:
@@ -44,9 +48,11 @@ class Health:
         """Do nothing: an edit that is put right makes nobody unready."""
 
     def ended(self, one: Round, *, confirmed: bool) -> None:
-        """Note that the Node is true, once it is known to be."""
+        """Note that the Node is true, once it is known to be; doubt it when that takes long."""
         if confirmed or (self._mode is Mode.OBSERVE and one.want.complete):
-            self._ready = True
+            self._ready, self._since = True, self._clock()
+        elif self._ready and self._clock() - self._since > DOUBT:
+            self._ready, self._why = False, "the watch has not confirmed the Node's last state"
 
     def troubled(self, error: NodeError) -> None:
         """Note why not."""
@@ -102,6 +108,13 @@ class Server:
 class _Threads(ThreadingMixIn, WSGIServer):
     daemon_threads = True
     places = BoundedSemaphore(32)  # clients at a time: what is more waits in the backlog
+
+    def server_bind(self) -> None:
+        """Bind; http.server would ask a name server for this host's name, and wait for it."""
+        TCPServer.server_bind(self)
+        host, self.server_port = self.server_address[:2]
+        self.server_name = str(host)
+        self.setup_environ()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self.places.acquire()

@@ -13,7 +13,7 @@ from labeler.facts import Medium, Probe
 from labeler.rules import Operator, Requirement, Rule
 from labeler.vocabulary import Effect, Mode, TaintKey, Vocabulary
 
-Seconds = Annotated[float, msgspec.Meta(gt=0, le=86400)]
+Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=86400)]
 Where = Annotated[str, msgspec.Meta(pattern="^/")]
 
 
@@ -114,7 +114,7 @@ class Settings(Section, frozen=True, kw_only=True):
     """Everything a site can decide."""
 
     mode: Mode = Mode.ENFORCE
-    """``observe`` writes nothing, ``labels`` no taints."""
+    """``observe`` writes nothing; ``labels`` puts no taint on, and takes ours off."""
     label_prefix: str = ""
     """Put before every label key; empty keeps the plain keys that rules in the field use."""
     listen: str = "127.0.0.1:9808"

@@ -1,7 +1,7 @@
 """Speak to the API server: one request, one answer; or one long answer, line by line.
 
-The only module that imports ``urllib3``. Its errors, and HTTP statuses, become
-``NodeError`` here. TLS trusts the one CA that is given.
+The only module that imports ``urllib3``. What goes wrong becomes a ``NodeError``
+here, an HTTP status from 300 on an ``Answer``. TLS trusts the one CA that is given.
 """
 
 import socket
@@ -25,6 +25,8 @@ JSON: Final = "application/json"
 
 ANSWER: Final = urllib3.Timeout(connect=3.05, read=10)
 """Seconds for an ordinary request; connect just over a SYN's retransmission."""
+LONGEST: Final = 60.0
+"""Seconds that a server may send us away for: a Node can't wait for a broken proxy's idea."""
 FOLLOWING: Final = urllib3.Timeout(connect=3.05, read=150)
 """Seconds for a watch, which may stay silent for a while: a bookmark comes each minute or so."""
 
@@ -123,7 +125,7 @@ class Api:
         finally:
             response.close()
 
-    def _send(self, request: "_Request") -> urllib3.BaseHTTPResponse:
+    def _send(self, request: _Request) -> urllib3.BaseHTTPResponse:
         what = f"{request.verb} {self.url}{request.path}"
         try:
             response = self._connections().urlopen(
@@ -144,11 +146,11 @@ class Api:
         self._observe(request.verb, response.status)
         if response.status == HTTPStatus.UNAUTHORIZED:
             self._credentials.rejected()
-        if response.status >= HTTPStatus.BAD_REQUEST:
+        if response.status >= HTTPStatus.MULTIPLE_CHOICES:
             raise _answer(what, response)
         return response
 
-    def _headers(self, request: "_Request") -> dict[str, str]:
+    def _headers(self, request: _Request) -> dict[str, str]:
         headers = {"Accept": JSON, "User-Agent": "nodetruth"}
         if request.data is not None:
             headers["Content-Type"] = request.kind
@@ -156,6 +158,8 @@ class Api:
             bearer = self._credentials.bearer()
         except OSError as err:
             raise NodeUnavailable("service account token", str(err)) from err
+        if bearer and not (bearer.isascii() and bearer.isprintable()):
+            raise NodeUnavailable("service account token", "it holds what no header can carry")
         return headers | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
 
     def _connections(self) -> urllib3.HTTPConnectionPool:
@@ -208,8 +212,8 @@ def _answer(what: str, response: urllib3.BaseHTTPResponse) -> Answer:
 
 
 def _seconds(text: str | None) -> float | None:
-    """Read Retry-After in seconds; the API server never sends a date."""
-    return float(text) if text and text.isascii() and text.isdigit() else None
+    """Read Retry-After in seconds, within reason; the API server never sends a date."""
+    return min(float(text), LONGEST) if text and text.isascii() and text.isdigit() else None
 
 
 def _plain(err: HTTPError) -> str:

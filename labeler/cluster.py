@@ -11,11 +11,10 @@ from http import HTTPStatus
 from threading import Event, Lock
 from typing import Final, TypeVar
 
-import msgspec
-
 from labeler import wire
 from labeler.api import MERGE, STRATEGIC, Answer, Api
 from labeler.diff import Patch
+from labeler.evidence import UNREADABLE
 from labeler.lease import NodeLease
 from labeler.node import NodeError, NodeMissing, NodeMoved, NodeRefused, NodeUnavailable
 from labeler.seen import Condition, Seen
@@ -54,7 +53,7 @@ class ClusterNode:
         try:
             return self._keep(self._decoded(wire.node, self._api.request("GET", self._path)))
         except Answer as err:
-            raise self._gone_or(err) from err
+            raise self._of_node(err) from err
 
     def apply(self, patch: Patch, seen: Seen) -> Seen:
         """PATCH the Node, once, with the preconditions that ``wire.merge_patch`` gives."""
@@ -66,7 +65,7 @@ class ClusterNode:
         except Answer as err:
             if err.code == HTTPStatus.CONFLICT:
                 raise NodeMoved(self.name, seen.version) from err
-            raise self._gone_or(err) from err
+            raise self._of_node(err) from err
         after = self._decoded(wire.node, answer)
         with self._lock:
             self._written = max(self._written, _order(after))
@@ -140,9 +139,9 @@ class ClusterNode:
         version, seen = self._decoded(wire.listed, answer)
         with self._lock:
             self._resume = version
-            if self._written == before:
+            if self._written == before or int(version) >= self._written:
                 # The server's word on now, also where it was restored from a backup and
-                # its versions begin anew. A write that came in between is newer.
+                # its versions begin anew; but a write that came in between may be newer.
                 self._seen = seen
                 self._written = self._watched = int(version)
 
@@ -185,22 +184,22 @@ class ClusterNode:
         Resource versions are numbers that grow, by the API's own promise since 1.35.
         """
         with self._lock:
-            if self._seen is None or _order(seen) >= _order(self._seen):
+            # Of a Node that is gone, an answer from before its end brings nothing back.
+            newest = self._watched if self._seen is None else _order(self._seen)
+            if _order(seen) >= newest:
                 self._seen = seen
         return seen
+
+    def _of_node(self, err: Answer) -> NodeError:
+        """Say what an error status means for the Node; that it went the watch will say."""
+        missing = err.code == HTTPStatus.NOT_FOUND
+        return NodeMissing(self.name, self.place) if missing else _meaning(err)
 
     def _decoded(self, decode: Callable[[bytes], T], body: bytes) -> T:
         try:
             return decode(body)
-        except msgspec.DecodeError as err:
+        except UNREADABLE as err:
             raise NodeUnavailable(self.place, f"an answer that can't be read: {err}") from err
-
-    def _gone_or(self, err: Answer) -> NodeError:
-        if err.code != HTTPStatus.NOT_FOUND:
-            return _meaning(err)
-        with self._lock:
-            self._seen = None
-        return NodeMissing(self.name, self.place)
 
 
 def _meaning(err: Answer) -> NodeError:

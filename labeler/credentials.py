@@ -47,5 +47,14 @@ def in_cluster(environ: Mapping[str, str]) -> Credentials:
         url=f"https://{where}:{port}",
         authority=account / "ca.crt",
         bearer=lambda: token.read_text().strip(),
-        namespace=(account / "namespace").read_text().strip(),
+        namespace=_namespace(account / "namespace"),
     )
+
+
+def _namespace(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError as err:
+        raise NodeRefused(
+            "in-cluster credentials", f"{path}: {err.strerror}", "mount the service account"
+        ) from err

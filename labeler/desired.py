@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from labeler import legal
-from labeler.evidence import Evidence, gather
+from labeler.evidence import Evidence, Found, gather
 from labeler.facts import KEYS, Facts, Probe
 from labeler.maintenance import Maintenance, maintenance
 from labeler.rules import Rule, derive
@@ -43,7 +43,7 @@ class Recall:
     """What is known of this Node from before: evidence of this boot, and what had been found."""
 
     evidence: Evidence
-    found: Mapping[str, str] = field(default_factory=dict)
+    found: Found = field(default_factory=dict)
     agent: str = ""
     """Which version of the agent is looking now."""
 
@@ -71,8 +71,12 @@ class Desired:
     judgement: Judgement
     condition: Condition | None
     evidence: Evidence
-    found: Mapping[str, str]
+    owned: frozenset[str]
+    """Whole label keys that are ours to set and remove, those of former words included."""
+    found: Found
     """What other hands had set on our keys before us."""
+    status: Status | None
+    """What the status label says; ``None`` while that is open."""
     ends: datetime | None = None
     """When the maintenance under way ends by itself."""
 
@@ -85,16 +89,23 @@ def desired(facts: Facts, memory: Recall, seen: Seen, policy: Policy, now: datet
     hardware = judge(evidence, policy.required)
     judgement = overrule(hardware, asked)
     words = _words(evidence, silent, judgement, policy)
+    ours = policy.vocabulary.labels
+    # A key that the site's words lost is given back as it was found, and forgotten.
+    lost = {key: value for key, value in memory.found.items() if key not in ours}
+    given_back = {key: value for key, value in lost.items() if value is not None}
+    status = policy.vocabulary.key(Label.STATUS)
     return Desired(
-        labels=words.labels,
+        labels={**given_back, **words.labels},
         held=words.held,
         untouched=words.untouched,
+        owned=ours | lost.keys(),
         taints=_taints(judgement, policy),
         complete=not silent,
         judgement=judgement,
+        status=judgement.status if status in words.labels else None,
         condition=None if silent else _condition(hardware, policy),
         evidence=evidence,
-        found=memory.found,
+        found={key: value for key, value in memory.found.items() if key in ours},
         ends=asked.until if asked else None,
     )
 

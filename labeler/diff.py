@@ -49,23 +49,23 @@ class Drift:
     cause: Cause
 
 
-def diff(seen: Seen, want: Desired, vocabulary: Vocabulary) -> Patch:
+def diff(seen: Seen, want: Desired) -> Patch:
     """Return what makes ``seen`` say ``want``."""
     notes = {EVIDENCE: evidence.encode(want.evidence), FOUND: evidence.encode_found(want.found)}
     taints = _taints(seen, want)
     return Patch(
-        labels=_changes(seen.labels, want.labels, vocabulary.labels - want.untouched),
+        labels=_changes(seen.labels, want.labels, want.owned - want.untouched),
         annotations=_changes(seen.annotations, notes, frozenset(notes)),
         taints=None if taints == seen.taints else taints,
     )
 
 
-def drift(seen: Seen, said: Desired, vocabulary: Vocabulary) -> tuple[Drift, ...]:
+def drift(seen: Seen, said: Desired) -> tuple[Drift, ...]:
     """Name every key of ours that no longer reads as the Node said it."""
-    patch = diff(seen, said, vocabulary)
+    patch = diff(seen, said)
     before = {**seen.labels, **seen.annotations}
-    keys = [_drift(key, before, value) for key, value in _flat(patch).items()]
-    return (*keys, *_tainted(seen, said)) if patch.taints is not None else tuple(keys)
+    keys = tuple(_drift(key, before, value) for key, value in _flat(patch).items())
+    return keys if patch.taints is None else (*keys, *_tainted(seen.taints, patch.taints))
 
 
 def cleaned(seen: Seen, vocabulary: Vocabulary) -> Patch:
@@ -75,14 +75,14 @@ def cleaned(seen: Seen, vocabulary: Vocabulary) -> Patch:
     found = evidence.found(seen, vocabulary)
     theirs = tuple(taint for taint in seen.taints if not is_our_taint(taint.key))
     return Patch(
-        labels=_changes(seen.labels, found, vocabulary.labels),
+        labels=_changes(seen.labels, found, frozenset(found)),
         annotations=_changes(seen.annotations, {}, ANNOTATIONS),
         taints=None if theirs == seen.taints else theirs,
     )
 
 
 def _changes(
-    has: Mapping[str, str], want: Mapping[str, str], keys: frozenset[str]
+    has: Mapping[str, str], want: Mapping[str, str | None], keys: frozenset[str]
 ) -> dict[str, str | None]:
     return {key: want.get(key) for key in sorted(keys) if has.get(key) != want.get(key)}
 
@@ -116,11 +116,10 @@ def _drift(key: str, before: Collection[str], value: str | None) -> Drift:
     return Drift(key, Cause.CHANGED if key in before else Cause.REMOVED)
 
 
-def _tainted(seen: Seen, said: Desired) -> tuple[Drift, ...]:
-    has = {taint.key: _identity(taint) for taint in seen.taints if is_our_taint(taint.key)}
-    want = {taint.key: _identity(taint) for taint in said.taints}
-    return tuple(
-        _drift(key, has, str(want[key]) if key in want else None)
-        for key in sorted(has.keys() | want.keys())
-        if has.get(key) != want.get(key)
-    )
+def _tainted(has: tuple[Taint, ...], want: tuple[Taint, ...]) -> tuple[Drift, ...]:
+    before = {_identity(taint) for taint in has if is_our_taint(taint.key)}
+    after = {_identity(taint) for taint in want if is_our_taint(taint.key)}
+    touched = sorted({key for key, _, _ in before ^ after})
+    there = {key for key, _, _ in before}
+    wanted = {key for key, _, _ in after}
+    return tuple(_drift(key, there, key if key in wanted else None) for key in touched)

@@ -19,6 +19,12 @@ from labeler.vocabulary import ANNOTATIONS, EVIDENCE, FOUND, Vocabulary
 LIMIT: Final = 8 << 10
 """Bytes of the annotation, at most."""
 
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeEncodeError, RecursionError)
+"""What decoding may raise: JSON can be nested deeper than the stack."""
+
+Found = Mapping[str, str | None]
+"""Whole label keys, and what other hands had set there; ``None`` for nothing."""
+
 _REASON_LIMIT: Final = 256
 _TYPES: Final[Mapping[Probe, type[Known]]] = {
     Probe.CPU: Cpu,
@@ -85,7 +91,7 @@ def believe(seen: Seen, now: Evidence) -> Evidence:
             for probe, kind in _TYPES.items()
             if probe in raw.facts
         }
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except UNREADABLE:
         return now
     if (raw.boot, raw.uid) != (now.boot, now.uid):
         return now
@@ -93,21 +99,33 @@ def believe(seen: Seen, now: Evidence) -> Evidence:
     return replace(now, agent=raw.agent, facts=facts, unknown=unknown)
 
 
-def found(seen: Seen, vocabulary: Vocabulary) -> Mapping[str, str]:
-    """Return the labels of ours that other hands had set before the agent first came.
+def found(seen: Seen, vocabulary: Vocabulary) -> Found:
+    """Return what stood at each key of ours before the agent first said it.
 
-    At first contact they are read off the Node; from then on they stand in an
-    annotation of their own, which never changes again.
+    At first contact that is read off the Node; from then on it stands in an
+    annotation of its own. A key that the site's words gained since is read off
+    the Node now, and one that they lost stays listed, so that it can be given
+    back.
     """
-    if not ANNOTATIONS & seen.annotations.keys():
-        return {key: seen.labels[key] for key in vocabulary.labels & seen.labels.keys()}
-    try:
-        noted = msgspec.json.decode(seen.annotations.get(FOUND, "{}"), type=dict[str, str])
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return {}
-    return {key: value for key, value in noted.items() if key in vocabulary.labels}
+    noted: Found = {}
+    if ANNOTATIONS & seen.annotations.keys():
+        try:
+            noted = msgspec.json.decode(seen.annotations[FOUND], type=dict[str, str | None])
+        except (*UNREADABLE, KeyError):
+            # Somebody took the note away: what stands there now is our own.
+            noted = dict.fromkeys(vocabulary.labels)
+    fresh = {key: seen.labels.get(key) for key in vocabulary.labels - noted.keys()}
+    kept = {key: value for key, value in noted.items() if _can_be_ours(key)}
+    return {**fresh, **kept}
 
 
-def encode_found(labels: Mapping[str, str]) -> str:
+def _can_be_ours(key: str) -> bool:
+    """Refuse Kubernetes' own keys: the annotation is input, and no site's words hold them."""
+    prefix = key.rpartition("/")[0]
+    own = prefix.endswith(("kubernetes.io", "k8s.io"))
+    return not own or prefix.endswith("node-restriction.kubernetes.io")
+
+
+def encode_found(labels: Found) -> str:
     """Return the value of the annotation that keeps what had been found."""
     return msgspec.json.encode(labels, order="sorted").decode()

@@ -11,6 +11,8 @@ from typing import Final
 from labeler.vocabulary import Label
 
 GIB: Final = 1 << 30
+MOST_CORES: Final = 1 << 20
+MOST_BYTES: Final = 1 << 60
 
 
 class Probe(StrEnum):
@@ -35,12 +37,22 @@ class Cpu:
     family: str
     cores: int
 
+    def __post_init__(self) -> None:
+        """Refuse what no machine has; evidence may come from anybody."""
+        if not 1 <= self.cores <= MOST_CORES:
+            raise ValueError(f"{self.cores} cores")
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:
     """What the kernel manages, in bytes: a little less than what is installed."""
 
     total: int
+
+    def __post_init__(self) -> None:
+        """Refuse what no machine has; evidence may come from anybody."""
+        if not 1 <= self.total <= MOST_BYTES:
+            raise ValueError(f"{self.total} bytes of memory")
 
 
 class Medium(StrEnum):

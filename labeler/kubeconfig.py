@@ -6,6 +6,7 @@ of the agent needs it. It is an extra, so that a node installs without it.
 
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import yaml
 
@@ -19,6 +20,11 @@ except ImportError as err:
         "kubeconfig", "the kubernetes package is not installed", "install nodetruth[cluster]"
     ) from err
 
+_UNREADABLE = (
+    *(config.ConfigException, yaml.YAMLError, OSError),
+    *(ValueError, TypeError, LookupError, AttributeError, RecursionError),
+)
+
 
 def from_kubeconfig(path: str | None, namespace: str = "nodetruth") -> Credentials:
     """Return what a kubeconfig file says; ``None`` means ``$KUBECONFIG`` or ``~/.kube/config``."""
@@ -31,9 +37,10 @@ def from_kubeconfig(path: str | None, namespace: str = "nodetruth") -> Credentia
             "insecure-skip-tls-verify is set",
             "give the cluster's certificate-authority: a label written to an impostor is no label",
         )
+    server = _server(found.host, shown)
     pair = (found.cert_file, found.key_file)
     return Credentials(
-        url=found.host,
+        url=server,
         authority=Path(found.ssl_ca_cert) if found.ssl_ca_cert else None,
         certificate=(Path(pair[0]), Path(pair[1])) if pair[0] and pair[1] else None,
         server_name=found.tls_server_name or None,
@@ -43,11 +50,24 @@ def from_kubeconfig(path: str | None, namespace: str = "nodetruth") -> Credentia
     )
 
 
+def _server(url: str, shown: str) -> str:
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise NodeRefused(
+            f"kubeconfig {shown}", f"server {url!r} is no address", "it must be https://host:port"
+        )
+    return url
+
+
 def _load(path: str | None, shown: str, into: client.Configuration) -> None:
     load = config.load_kube_config
     try:
         load(path, client_configuration=into, persist_config=False)  # type: ignore[no-untyped-call]
-    except (config.ConfigException, yaml.YAMLError, OSError, ValueError, TypeError) as err:
+    except _UNREADABLE as err:
         raise NodeRefused(
             f"kubeconfig {shown}",
             " ".join(str(err).split()),

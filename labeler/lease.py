@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from labeler.api import Answer, Api
+from labeler.evidence import UNREADABLE
 from labeler.node import NodeUnavailable
 from labeler.seen import Seen
 from labeler.wire import stamp
@@ -104,5 +105,5 @@ class NodeLease:
 def _decoded(body: bytes) -> Lease:
     try:
         return msgspec.json.decode(body, type=Lease)
-    except msgspec.DecodeError as err:
+    except UNREADABLE as err:
         raise NodeUnavailable("Lease", f"an answer that can't be read: {err}") from err

@@ -28,20 +28,20 @@ def maintenance(seen: Seen, now: datetime, *, cordon: bool) -> Maintenance | Non
     work on an open machine.
     """
     text = seen.annotations.get(MAINTENANCE)
-    if text is not None:
-        asked = _read(text)
-        return asked if asked.until is None or now < asked.until else None
+    asked = None if text is None else _read(text)
+    if asked and (asked.until is None or now < asked.until):
+        return asked
     return Maintenance("cordoned") if cordon and seen.cordoned else None
 
 
 def _read(text: str) -> Maintenance:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = text
     if not isinstance(value, dict):
-        return Maintenance(text.strip() or "no reason given")
-    reason = str(value.get("reason") or "no reason given")
+        return Maintenance(_plain(text.strip()))
+    reason = _plain(str(value.get("reason") or ""))
     until = value.get("until")
     if until is None:
         return Maintenance(reason)
@@ -52,3 +52,8 @@ def _read(text: str) -> Maintenance:
     if end is None or end.tzinfo is None:
         return Maintenance(f"{reason} (until {until!r} is not an RFC 3339 time with a zone)")
     return Maintenance(reason, end)
+
+
+def _plain(reason: str) -> str:
+    """Return a reason that can be sent: JSON may hold half of a surrogate pair."""
+    return reason.encode(errors="replace").decode() or "no reason given"

@@ -30,6 +30,8 @@ GLANCE: Final = 0.25
 """Seconds between two looks at the file's stamp: an edit is put right within the second."""
 
 
+_NO_YAML: Final = (YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What the parser raises: a tag such as ``!!bool maybe`` is a KeyError."""
 _MEND: Final = "it is left as it is; mend it"
 
 
@@ -66,8 +68,7 @@ class ManifestNode:
             if patch.taints is not None:
                 yamltree.retaint(tree, patch.taints)
 
-        self._rewrite(change, seen.version)
-        return self.read()
+        return self._rewrite(change, seen.version)
 
     def confirmed(self) -> bool:
         """Tell whether our last write can be read: it was read back at once."""
@@ -119,7 +120,7 @@ class ManifestNode:
     def _tree(self, content: bytes) -> Tree:
         try:
             tree = _yaml().load(content)
-        except (YAMLError, UnicodeDecodeError, RecursionError, ValueError) as err:
+        except _NO_YAML as err:
             why = " ".join(str(err).split())
             raise self._refuse(f"is no YAML: {why}", _MEND) from err
         fault = yamltree.fault(tree)
@@ -138,7 +139,7 @@ class ManifestNode:
             raise NodeMoved(self.name, version[:12])
         return content
 
-    def _rewrite(self, change: Callable[[Tree], None], version: str) -> None:
+    def _rewrite(self, change: Callable[[Tree], None], version: str) -> Seen:
         with self._lock:
             tree = self._tree(self._stay(version))
             change(tree)
@@ -148,6 +149,7 @@ class ManifestNode:
                 _replace(self.path.resolve(), fresh.getvalue(), lambda: self._stay(version))
             except OSError as err:
                 raise self._refuse(str(err.strerror), "the agent must be able to write it") from err
+            return yamltree.read(tree, _version(fresh.getvalue()))
 
 
 def _replace(target: Path, content: bytes, check: Callable[[], object]) -> None:

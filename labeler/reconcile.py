@@ -54,14 +54,28 @@ def reconcile(node: Node, seen: Seen, decide: Decide, vocabulary: Vocabulary, mo
 
 def _settle(node: Node, seen: Seen, decide: Decide, vocabulary: Vocabulary, mode: Mode) -> Round:
     want = decide(seen)
-    patch = diff(seen, want, vocabulary)
+    patch = diff(seen, want)
     plan = Round(seen=seen, want=want, patch=patch, after=seen)
     if mode is Mode.OBSERVE or not patch:
         return plan
     try:
-        return replace(plan, after=node.apply(patch, seen), written=patch)
+        after = node.apply(patch, seen)
     except NodeRefused as refusal:
         return _insist(node, replace(plan, refused=refusal), vocabulary)
+    return replace(plan, after=after, written=patch, refused=_altered(after, want))
+
+
+def _altered(after: Seen, want: Desired) -> NodeRefused | None:
+    """Tell whether the server took the write but did not do it: a webhook may drop a key."""
+    left = diff(after, want)
+    keys = [*left.labels, *left.annotations, *(["taints"] if left.taints is not None else [])]
+    if not keys:
+        return None
+    return NodeRefused(
+        f"Node {after.name!r}",
+        f"{', '.join(keys)} did not come out as written",
+        "look for a webhook or a policy that alters Nodes",
+    )
 
 
 def _insist(node: Node, plan: Round, vocabulary: Vocabulary) -> Round:

@@ -174,7 +174,7 @@ def notice(reason: str, message: str, *, warning: bool, now: datetime) -> dict[s
         "action": reason,
         "reason": reason,
         "type": "Warning" if warning else "Normal",
-        "note": message[:NOTE_LIMIT],
+        "note": message.encode(errors="replace")[:NOTE_LIMIT].decode(errors="ignore"),
     }
 
 

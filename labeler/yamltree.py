@@ -1,6 +1,7 @@
 """Read and change the YAML tree of a Node manifest, leaving all that is not ours. Pure."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -31,7 +32,39 @@ def fault(tree: object) -> str | None:
     if not wrong:
         lists = {"spec.taints": spec.get("taints"), "status.conditions": status.get("conditions")}
         wrong = [f"{where} is no list of mappings" for where, p in lists.items() if not _maps(p)]
-    return wrong[0] if wrong else None
+    return wrong[0] if wrong else _shared(tree)
+
+
+def _shared(tree: Tree) -> str | None:
+    """Say which part stands in two places: to write one would be to write the other."""
+    meta, spec, status = tree["metadata"], tree.get("spec") or {}, tree.get("status") or {}
+    ours = {
+        "metadata": meta,
+        "metadata.labels": meta.get("labels"),
+        "metadata.annotations": meta.get("annotations"),
+        "spec": spec,
+        "spec.taints": spec.get("taints"),
+        "status": status,
+        "status.conditions": status.get("conditions"),
+    }
+    counts = Counter(_containers(tree))
+    for where, part in ours.items():
+        if getattr(part, "merge", None) or counts[id(part)] > 1:
+            return f"{where} is shared with another part by a YAML alias"
+    return None
+
+
+def _containers(part: object) -> Iterator[int]:
+    """Yield the identity of each mapping and list, as often as it stands in the tree."""
+    seen: set[int] = set()
+    left = [part]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict | list):
+            yield id(one)
+            if id(one) not in seen:
+                seen.add(id(one))
+                left.extend(one.values() if isinstance(one, dict) else one)
 
 
 def _maps(part: object) -> bool:

@@ -40,3 +40,12 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"skipped, which {ALLOWED.name} does not allow: {report.longrepr}"
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """In CI, let no whole module be skipped either."""
+    report = yield
+    if report.skipped and "CI" in os.environ:
+        report.outcome = "failed"
+    return report

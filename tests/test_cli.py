@@ -88,7 +88,7 @@ def test_a_configuration_with_faults_is_refused_by_every_command(
     assert captured.out == ""
     assert captured.err == (
         f"nodetruth: configuration {config}:\n"
-        "  cpu.period: Expected `float` > 0.0 (it is 0)\n"
+        "  cpu.period: Expected `float` >= 0.1 (it is 0)\n"
         "  mod: no such setting; did you mean mode?\n"
     )
 

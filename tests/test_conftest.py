@@ -31,3 +31,17 @@ def test_a_skip_fails_in_ci_alone(tmp_path: Path, ci: str | None, outcome: str) 
     )
 
     assert outcome in done.stdout.splitlines()[-1]
+
+
+def test_a_module_that_is_skipped_whole_fails_in_ci_too(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("from tests.conftest import *\n")
+    (tmp_path / "test_it.py").write_text("import pytest\npytest.importorskip('no_such_module')\n")
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "CI": "true"}
+
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    done = subprocess.run(
+        command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode != 0
+    assert "error" in done.stdout.splitlines()[-1]

@@ -24,6 +24,8 @@ _FUSE: Final = re.compile(
 )
 """FUSE carries local file systems too (mergerfs, overlays): only these are known to be remote."""
 _RAM: Final = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
+_NAMES: Final = 32
+"""Devices that are named in the evidence; a pool may have hundreds."""
 _LINKS: Final = 40
 """Symbolic links that are followed, as many as the kernel follows."""
 
@@ -66,12 +68,12 @@ def probe(
         return Unknown(str(err))
     slowest = min(found, key=lambda disk: list(Medium).index(disk.medium))
     devices = dict.fromkeys(device for disk in found for device in disk.devices)
-    return Disk(slowest.medium, slowest.interface, tuple(devices))
+    return Disk(slowest.medium, slowest.interface, tuple(devices)[:_NAMES])
 
 
 def _resolve(path: str, trees: _Trees, words: tuple[Word, ...]) -> Iterator[Disk]:
     for word in words:
-        if word.path == path:
+        if word.path and PurePosixPath(word.path) == PurePosixPath(path):
             yield Disk(word.medium, word.interface or "unknown", ())
             return
     for disk in _behind(trees.named(_real(path, trees.root)), trees, DEPTH):

@@ -1,5 +1,6 @@
 """The loop on a Node in memory: drift, re-created Nodes, errors, and what may wait."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -227,6 +228,90 @@ def test_the_loop_wakes_when_a_maintenance_ends() -> None:
     assert 4 < loop.turn() <= 5
 
 
+def test_nothing_is_confirmed_before_every_probe_has_spoken() -> None:
+    """Right after a reboot the old labels still stand, and nobody has seen them true."""
+    node = FakeNode(replace(NODE, labels={"cpu": "forged", "status": "healthy"}))
+    record, machine = Record(), Machine()
+    machine.newest.ask(Probe.MEMORY)
+    policy = replace(POLICY, required=frozenset({Probe.CPU}))
+    loop = Loop(node, machine.newest, policy, Identity("b1", "1"), (record,))
+
+    loop.turn()
+    loop.turn()
+
+    assert not loop.confirmed
+    assert record.rounds[-1][0].want.status is None
+    assert node.read().labels["cpu"] == "forged"
+
+
+def test_an_edit_during_a_round_of_recovery_is_not_missed() -> None:
+    node = FakeNode(NODE)
+    loop, _, _ = build(node)
+    down = NodeUnavailable("PATCH", "503")
+    node.refuse = lambda _patch: down
+    loop.start()
+    until(lambda: node.stirred is not None and bool(loop._holding))
+
+    def hand(node: FakeNode) -> None:
+        node.hand = lambda _node: None
+        assert node.stirred
+        node.stirred()
+
+    node.hand, node.refuse = hand, lambda _patch: None
+    until(lambda: loop.confirmed)
+    loop.stop()
+
+
+def test_a_file_that_is_mended_is_taken_up_at_once() -> None:
+    """What failed was a look, not a write: the next change is worth another look."""
+    node = FakeNode(NODE)
+    loop, _, _ = build(node)
+    broken = NodeRefused("Node file", "is no YAML", "mend it")
+
+    def seen() -> Seen:
+        raise broken
+
+    whole, node.seen = node.seen, seen  # type: ignore[method-assign]
+    loop.turn()
+    assert not loop._holding
+    node.seen = whole  # type: ignore[method-assign]
+    loop.turn()
+
+    assert node.read().labels["cpu"] == "amd-epyc"
+
+
+def test_a_rule_that_is_dropped_gives_its_label_back() -> None:
+    large = replace(NODE, labels={"size": "by-hand"})
+    node = FakeNode(large)
+    rule = replace(SIZE, requirements=(Requirement("memory-gib", Operator.GT, ("1",)),))
+    loop, _, _ = build(node, replace(POLICY, rules=(rule,)))
+    loop.turn()
+    assert node.read().labels["size"] == "Large"
+
+    without = replace(POLICY, vocabulary=Vocabulary(), rules=())
+    again, record, _ = build(node, without)
+    again.turn()
+    again.turn()
+
+    assert node.read().labels["size"] == "by-hand"
+    assert record.drifts == []
+    node.edit(size="mine")
+    again.turn()
+    assert node.read().labels["size"] == "mine"
+
+
+def test_a_new_prefix_leaves_no_old_label_behind() -> None:
+    node = FakeNode(NODE)
+    loop, _, _ = build(node)
+    loop.turn()
+    again, _, _ = build(node, replace(POLICY, vocabulary=Vocabulary("example.com")))
+
+    again.turn()
+
+    assert len(node.writes) == 2, "old keys go in the write that brings the new"
+    assert all(key.startswith("example.com/") for key in node.read().labels)
+
+
 def test_running_it_puts_an_edit_right_at_once() -> None:
     node = FakeNode(NODE)
     loop, record, _ = build(node)
@@ -356,7 +441,7 @@ def test_an_observer_says_nothing() -> None:
 
 def test_what_cannot_be_said_is_tried_again(caplog: pytest.LogCaptureFixture) -> None:
     node = FakeNode(NODE)
-    loop, _, _ = aside(node)
+    loop, clock, _ = aside(node)
     failed = Event()
     say = node.condition
 
@@ -369,6 +454,26 @@ def test_what_cannot_be_said_is_tried_again(caplog: pytest.LogCaptureFixture) ->
     loop.turn()
     assert failed.wait(2)
     node.condition = say  # type: ignore[method-assign]
+    loop.turn()
+    sleep(0.05)
+    assert node.said == [], "it is not tried at once"
+    clock.now += 2
     until(lambda: bool(loop.turn() and node.said))
 
     assert "the condition was not written: PATCH: 503" in caplog.text
+
+
+def test_a_bug_aside_is_not_kept_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = FakeNode(NODE)
+    loop, _, _ = aside(node)
+    bugs: list[type[BaseException]] = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: bugs.append(args.exc_type))
+
+    def fail(condition: Condition) -> None:
+        raise ZeroDivisionError(condition.type)
+
+    node.condition = fail  # type: ignore[method-assign]
+    loop.turn()
+    until(lambda: bool(bugs))
+
+    assert bugs == [ZeroDivisionError]

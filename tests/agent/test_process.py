@@ -124,6 +124,28 @@ def test_a_signal_ends_the_agent_within_a_second_though_a_probe_hangs(
     assert time.monotonic() - began < 1
 
 
+def test_a_second_signal_changes_nothing(config: Path, tmp_path: Path) -> None:
+    node = tmp_path / "node.yaml"
+
+    with running("agent", "--config", config, "--node-file", node) as process:
+        assert settled(node)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+
+        assert process.wait(5) == 0
+
+
+def test_a_dry_run_makes_no_file(config: Path, tmp_path: Path) -> None:
+    node = tmp_path / "node.yaml"
+
+    ended = run("agent", "--once", "--dry-run", "--config", config, "--node-file", node)
+
+    assert ended.returncode == 1
+    assert "no such file" in ended.stderr
+    assert not node.exists()
+
+
 def test_an_agent_puts_right_what_another_hand_writes(config: Path, tmp_path: Path) -> None:
     node = tmp_path / "node.yaml"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import pytest
 import urllib3
@@ -9,12 +10,15 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from agent.metrics import Metrics
 from agent.newest import Newest, Task
-from agent.serve import LIFE, Health, Server
-from labeler.diff import Cause, Drift
+from agent.serve import DOUBT, LIFE, Health, Server
+from labeler.desired import Policy, Recall, desired
+from labeler.diff import Cause, Drift, Patch
+from labeler.evidence import Evidence
 from labeler.facts import Memory, Probe, Unknown
 from labeler.node import NodeUnavailable
+from labeler.reconcile import Round
 from labeler.seen import Seen
-from labeler.vocabulary import Mode, Status
+from labeler.vocabulary import Mode
 
 NODE = Seen(name="n", uid="u", version="1")
 
@@ -63,6 +67,21 @@ def test_readiness_says_why_not(port: Port) -> None:
     assert port.get("/readyz") == (503, "GET: 503\n")
 
 
+def test_a_state_that_stays_unconfirmed_ends_readiness(port: Port) -> None:
+    seen = Seen(name="n", uid="u", version="1")
+    want = desired({}, Recall(Evidence(boot="b", uid="u")), seen, Policy(), datetime.now(UTC))
+    one = Round(seen=seen, want=want, patch=Patch(), after=seen)
+    port.health.ended(one, confirmed=True)
+    port.clock.now = DOUBT - 1
+    port.health.ended(one, confirmed=False)
+    assert port.get("/readyz") == (200, "ok\n")
+
+    port.clock.now = DOUBT + 1
+    port.health.ended(one, confirmed=False)
+
+    assert port.get("/readyz") == (503, "the watch has not confirmed the Node's last state\n")
+
+
 def test_an_unknown_path_says_which_there_are(port: Port) -> None:
     assert port.get("/") == (404, "/metrics, /healthz, /readyz\n")
 
@@ -101,4 +120,3 @@ def test_the_page_is_what_prometheus_reads(port: Port) -> None:
     assert samples[("nodetruth_build_info", (("mode", "enforce"), ("version", "1.2.3")))] == 1
     assert ("process_resident_memory_bytes", ()) in samples
     assert not [name for name, _ in samples if name.endswith("_created")]
-    assert len(Status) == 5

@@ -191,7 +191,7 @@ def test_a_terminal_gets_a_title_in_bold() -> None:
 @pytest.mark.parametrize(("written", "word"), [(True, "says"), (False, "would say")])
 def test_a_title_says_whether_the_node_says_it(written: bool, word: str) -> None:
     want = decided(SEEING)
-    patch = diff(NODE, want, POLICY.vocabulary)
+    patch = diff(NODE, want)
     one = Round(seen=NODE, want=want, patch=patch, after=NODE, written=patch if written else None)
 
     found = of_round(one, SEEING, POLICY, "in a file")

@@ -12,7 +12,12 @@ PREFIXES = st.sampled_from(["", "example.com"])
 DERIVED = ("size", "grade")
 WORDS = st.sampled_from(["a", "b-c", "ssd", "healthy", "true", "0", "7", "64", "x.y", "9" * 63])
 TEXTS = st.sampled_from(
-    ["", "plain", "{}", '{"size": "7"}', "[1", "\N{GREEK SMALL LETTER PI}", "\ud800"]
+    [
+        *("", "plain", "{}", '{"size": "7"}', "[1", "[" * 2000, "\ud800"),
+        '{"boot": "b1", "uid": "u1", "facts": {"memory": {"total": 1}}, "unknown": {"cpu": "x"}}',
+        '{"boot": "b1", "uid": "u1", "facts": {"memory": {"total": 0}}}',
+        '{"boot": "b1", "uid": "u1", "facts": {"cpu": {"family": "", "cores": 7}}}',
+    ]
 )
 EFFECTS = st.sampled_from([Effect.NO_SCHEDULE, Effect.PREFER_NO_SCHEDULE, Effect.NO_EXECUTE])
 

@@ -54,7 +54,10 @@ def test_an_error_carries_the_servers_own_words() -> None:
     assert seen == [("GET", 403), ("GET", 502)]
 
 
-@pytest.mark.parametrize(("header", "wait"), [("7", 7.0), ("soon", None), ("", None)])
+@pytest.mark.parametrize(
+    ("header", "wait"),
+    [("7", 7.0), ("soon", None), ("", None), ("99999999999", 60.0), ("9" * 999, 60.0)],
+)
 def test_the_server_may_say_when_to_come_back(header: str, wait: float | None) -> None:
     with serving(reply("429 Too Many Requests", "{}", f"Retry-After: {header}")) as (url, _):
         with pytest.raises(Answer) as caught:
@@ -155,6 +158,20 @@ def test_a_token_is_read_at_every_request(tmp_path: Path) -> None:
             api.request("GET", "/x")
 
     assert ["Bearer one" in asked[0], "Bearer two" in asked[1]] == [True, True]
+
+
+@pytest.mark.parametrize("token", ["one\ntwo", "t\N{BULLET}ken"])
+def test_a_token_that_no_header_can_carry_is_reported(token: str) -> None:
+    api, _ = client("http://127.0.0.1:1", lambda: token)
+
+    with pytest.raises(NodeUnavailable, match="service account token: it holds what no header"):
+        api.request("GET", "/x")
+
+
+def test_a_redirect_is_no_answer() -> None:
+    with serving(reply("301 Moved Permanently", "{}", "Location: /y")) as (url, _):
+        with pytest.raises(Answer, match="301"):
+            client(url)[0].request("GET", "/x")
 
 
 def test_a_refused_token_is_reported_to_where_it_came_from() -> None:

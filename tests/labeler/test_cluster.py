@@ -162,13 +162,24 @@ def test_a_line_that_is_no_event_ends_the_watch_and_not_the_agent(junk: str) -> 
             follow(node(url))
 
 
-def test_a_node_that_is_gone_at_the_write_is_missing() -> None:
+def test_a_404_at_the_write_is_not_the_watchs_word() -> None:
+    """A proxy may answer so for a moment; that the Node went, the watch will say."""
     gone = reply("404 Not Found", json.dumps(status(404, 'nodes "n1" not found')))
     with serving(listed(5, body(3)), chunks(), gone) as (url, _):
         one = node(url)
         follow(one)
         with pytest.raises(NodeMissing, match=r"Node 'n1' is not in the cluster at http"):
             one.apply(Patch({"cpu": "x"}), Seen(name="n1", uid="u1", version="3"))
+
+        assert one.seen() is not None
+
+
+def test_an_answer_from_before_its_end_brings_no_node_back() -> None:
+    written = reply("200 OK", json.dumps(body(11, cpu="x")))
+    with serving(listed(5, body(3)), chunks(line("DELETED", body(12))), written) as (url, _):
+        one = node(url)
+        follow(one)
+        one.apply(Patch({"cpu": "x"}), Seen(name="n1", uid="u1", version="3"))
 
         assert one.seen() is None
 

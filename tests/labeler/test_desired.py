@@ -190,3 +190,14 @@ def test_the_end_of_a_maintenance_is_known_beforehand() -> None:
 )  # fmt: skip
 def test_memory_is_named_by_the_size_it_was_sold_as(gib: float, sold_as: int) -> None:
     assert nominal(int(gib * GIB)) == sold_as
+
+
+def test_a_key_that_the_words_lost_is_given_back_and_forgotten() -> None:
+    recall = Recall(BLANK.evidence, {"cpu": None, "size": "by-hand", "grade": None})
+
+    want = desired(HEALTHY, recall, NODE, STRICT, NOW)
+
+    assert want.labels["size"] == "by-hand"
+    assert "grade" not in want.labels
+    assert want.owned >= {"size", "grade", "cpu"}
+    assert want.found == {"cpu": None}

@@ -3,7 +3,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from labeler.evidence import LIMIT, Evidence, believe, encode, found, gather
+from labeler.evidence import LIMIT, Evidence, believe, encode, encode_found, found, gather
 from labeler.facts import Cpu, Disk, Known, Medium, Memory, Probe, Unknown
 from labeler.seen import Seen
 from labeler.vocabulary import EVIDENCE, FOUND, Vocabulary
@@ -58,6 +58,7 @@ def test_two_versions_that_see_the_same_do_not_rewrite_each_other() -> None:
         '{"boot": "b1", "uid": "u1", "unknown": {"cpu": 7}}',
         "\ud800",
         "[" * 100_000,
+        '{"boot": "b1", "uid": "u1", "facts": ' + '{"x":' * 1500 + "1" + "}" * 1501,
     ],
 )
 def test_what_cannot_be_read_proves_nothing(text: str) -> None:
@@ -119,10 +120,45 @@ def test_the_same_evidence_is_the_same_text() -> None:
     assert json.loads(encode(KEPT))["facts"]["disk"]["devices"] == ["sda", "sdb"]
 
 
-def test_what_others_had_set_is_found_once() -> None:
-    words = Vocabulary()
+WORDS = Vocabulary(derived=frozenset({"size"}))
+NOTHING = dict.fromkeys(WORDS.labels)
 
-    assert found(node(), words) == {"disktype": "ssd"}
-    assert found(node(evidence="{}"), words) == {}
-    assert found(node(found='{"cpu": "arm", "foreign": "y"}'), words) == {"cpu": "arm"}
-    assert found(node(found="garbage"), words) == {}
+
+def test_what_others_had_set_is_found_at_first_contact() -> None:
+    assert found(node(), WORDS) == {**NOTHING, "disktype": "ssd"}
+
+
+def test_what_was_found_is_believed_ever_after() -> None:
+    noted = encode_found({**NOTHING, "cpu": "arm"})
+
+    assert found(node(evidence=encode(KEPT), found=noted), WORDS) == {**NOTHING, "cpu": "arm"}
+
+
+def test_a_key_that_the_words_gained_is_read_off_the_node() -> None:
+    noted = encode_found({key: None for key in NOTHING if key != "disktype"})
+
+    assert found(node(found=noted), WORDS)["disktype"] == "ssd"
+
+
+def test_a_key_that_the_words_lost_stays_listed() -> None:
+    noted = encode_found({**NOTHING, "grade": "A", "example.com/cpu": None})
+
+    assert found(node(found=noted), WORDS) == {**NOTHING, "grade": "A", "example.com/cpu": None}
+
+
+@pytest.mark.parametrize("key", ["kubernetes.io/hostname", "topology.kubernetes.io/zone"])
+def test_kubernetes_own_keys_are_never_ours(key: str) -> None:
+    """The annotation is input: it must not make us take foreign labels off."""
+    assert key not in found(node(found=encode_found({key: None})), WORDS)
+
+
+@pytest.mark.parametrize("note", [{"evidence": "{}"}, {"found": "garbage"}, {"found": "[" * 9000}])
+def test_without_the_note_all_that_stands_there_is_our_own(note: dict[str, str]) -> None:
+    assert found(node(**note), WORDS) == NOTHING
+
+
+@pytest.mark.parametrize("fact", ['"memory": {"total": 0}', '"cpu": {"family": "x", "cores": -3}'])
+def test_what_no_machine_has_proves_nothing(fact: str) -> None:
+    text = f'{{"boot": "b1", "uid": "u1", "facts": {{{fact}}}}}'
+
+    assert believe(node(evidence=text), NOW) == NOW

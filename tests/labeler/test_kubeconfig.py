@@ -83,9 +83,19 @@ def test_what_is_missing_is_named(tmp_path: Path, changes: dict[str, object], wh
 def test_a_file_that_is_not_there_or_not_yaml_is_named(tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.write_text("a: [")
-    for path in (str(tmp_path / "missing"), str(broken), str(tmp_path)):
+    tagged = tmp_path / "tagged"
+    tagged.write_text("clusters: !!bool maybe")
+    for path in map(str, (tmp_path / "missing", broken, tagged, tmp_path)):
         with pytest.raises(NodeRefused, match=f"kubeconfig {path}: "):
             from_kubeconfig(path)
+
+
+@pytest.mark.parametrize("server", ["https://h:abc", "api.example.com", "ftp://x", "https://"])
+def test_a_server_that_is_no_address_is_named(tmp_path: Path, server: str) -> None:
+    path = write(tmp_path, {"server": server}, {"token": "x"})
+
+    with pytest.raises(NodeRefused, match="is no address; it must be https://host:port"):
+        from_kubeconfig(path)
 
 
 def test_an_unverified_server_is_refused(tmp_path: Path) -> None:

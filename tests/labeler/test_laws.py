@@ -27,17 +27,17 @@ def decide(shown: Facts, seen: Seen, policy: Policy) -> Desired:
 
 def settled(shown: Facts, seen: Seen, policy: Policy) -> Seen:
     want = decide(shown, seen, policy)
-    return applied(seen, diff(seen, want, policy.vocabulary))
+    return applied(seen, diff(seen, want))
 
 
 @given(facts(), nodes(), policies())
 def test_applying_a_diff_leaves_no_diff(shown: Facts, seen: Seen, policy: Policy) -> None:
     want = decide(shown, seen, policy)
 
-    after = applied(seen, diff(seen, want, policy.vocabulary))
+    after = applied(seen, diff(seen, want))
 
-    assert not diff(after, want, policy.vocabulary)
-    assert not drift(after, want, policy.vocabulary)
+    assert not diff(after, want)
+    assert not drift(after, want)
 
 
 @given(facts(), nodes(), policies())
@@ -61,7 +61,8 @@ def test_a_restarted_agent_writes_nothing_before_its_probes_answer(
 def test_what_is_not_ours_is_never_touched(shown: Facts, seen: Seen, policy: Policy) -> None:
     after = settled(shown, seen, policy)
 
-    ours = policy.vocabulary.labels
+    # What the site's words lost is given back as it was found.
+    ours = policy.vocabulary.labels | found(seen, policy.vocabulary).keys()
     assert {k: v for k, v in seen.labels.items() if k not in ours} == {
         k: v for k, v in after.labels.items() if k not in ours
     }
@@ -142,7 +143,7 @@ def test_every_edit_of_ours_is_drift_and_none_of_others(
     value = data.draw(st.sampled_from([None, "forged"]))
     edited = replace(said, labels={k: v for k, v in {**said.labels, key: value}.items() if v})
 
-    drifts = drift(edited, want, policy.vocabulary)
+    drifts = drift(edited, want)
 
     ours = key != "foreign" and edited.labels.get(key) != said.labels.get(key)
     assert [one.key for one in drifts] == ([key] if ours else [])

@@ -35,6 +35,8 @@ def node(text: str | None, *, cordoned: bool = False) -> Seen:
             '{"reason": "fw", "until": "2026-12-01T11:00:00"}',
             Maintenance("fw (until '2026-12-01T11:00:00' is not an RFC 3339 time with a zone)"),
         ),
+        ("[" * 3000, Maintenance("[" * 3000)),
+        ('{"reason": "\\ud800"}', Maintenance("?")),
         ('{"reason": "torn', Maintenance('{"reason": "torn')),
     ],
 )
@@ -50,3 +52,5 @@ def test_a_cordon_counts_only_where_the_site_says_so() -> None:
     assert maintenance(cordoned, NOW, cordon=False) is None
     assert maintenance(cordoned, NOW, cordon=True) == Maintenance("cordoned")
     assert maintenance(node(None), NOW, cordon=True) is None
+    over = node('{"until": "2026-01-01T00:00:00Z"}', cordoned=True)
+    assert maintenance(over, NOW, cordon=True) == Maintenance("cordoned")

@@ -151,6 +151,16 @@ def test_a_save_during_the_write_is_not_lost(path: Path, monkeypatch: pytest.Mon
             "spec.taints is no list of mappings",
         ),
         ("kind: Node\nmetadata: {name: n}\n---\nkind: Node\n", "is no YAML"),
+        ("kind: Node\nmetadata: {name: n, x: !!bool maybe}", "is no YAML"),
+        ("kind: Node\nmetadata: {name: n, x: !!int ''}", "is no YAML"),
+        (
+            "b: &b {x: y}\nkind: Node\nmetadata: {name: n, labels: {<<: *b}}",
+            "metadata.labels is shared with another part by a YAML alias",
+        ),
+        (
+            "kind: Node\nmetadata: {name: n, labels: &l {x: y}}\nspec: {other: *l}",
+            "metadata.labels is shared with another part by a YAML alias",
+        ),
     ],
 )
 def test_a_file_that_is_no_node_is_reported_and_left_alone(path: Path, text: str, why: str) -> None:

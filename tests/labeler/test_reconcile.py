@@ -156,3 +156,18 @@ def test_a_refusal_of_the_rest_alone_is_not_tried_in_part() -> None:
     assert again.refused is not None
     assert again.written is None
     assert len(node.writes) == 1
+
+
+def test_a_write_that_did_not_come_out_is_no_success() -> None:
+    """A mutating webhook may drop a key; writing it again and again would not help."""
+
+    class Dropping(FakeNode):
+        def apply(self, patch: Patch, seen: Seen) -> Seen:
+            super().apply(patch, seen)
+            self.node = applied(self.read(), Patch({"memory": None}))
+            return self.node
+
+    one = run(Dropping(NODE))
+
+    assert not one.settled
+    assert "memory did not come out as written; look for a webhook" in str(one.refused)

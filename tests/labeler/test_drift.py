@@ -1,0 +1,68 @@
+"""Which edits of taints are drift, and of what cause; labels are in ``test_laws``."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from labeler.desired import Desired, Policy, Recall, desired
+from labeler.diff import Cause, Drift, drift
+from labeler.evidence import Evidence, encode, encode_found
+from labeler.facts import Facts, Probe, Unknown
+from labeler.seen import Seen, Taint
+from labeler.vocabulary import EVIDENCE, FOUND, Effect, TaintKey
+
+OURS = Taint("nodetruth/unknown", "PreferNoSchedule", "disk-hung")
+FOREIGN = Taint("example.com/x", "NoExecute", "", "2026-01-01T00:00:00Z")
+POLICY = Policy(
+    required=frozenset({Probe.DISK}), effects={TaintKey.UNKNOWN: Effect.PREFER_NO_SCHEDULE}
+)
+
+
+def said(*, complete: bool = True) -> Desired:
+    others: Facts = {probe: Unknown("x") for probe in Probe} if complete else {}
+    facts: Facts = {**others, Probe.DISK: Unknown("hung")}
+    bare = Seen(name="n", uid="u", version="1")
+    recall = Recall(Evidence(boot="b", uid="u"))
+    return desired(facts, recall, bare, POLICY, datetime.now(UTC))
+
+
+def node(want: Desired, *taints: Taint) -> Seen:
+    notes = {EVIDENCE: encode(want.evidence), FOUND: encode_found(want.found)}
+    return Seen(
+        name="n", uid="u", version="2", labels=want.labels, annotations=notes, taints=taints
+    )
+
+
+@pytest.mark.parametrize(
+    ("taints", "causes"),
+    [
+        ((FOREIGN, OURS), []),
+        ((OURS, FOREIGN), []),
+        ((FOREIGN,), [Cause.REMOVED]),
+        ((FOREIGN, Taint(OURS.key, "NoExecute", OURS.value)), [Cause.CHANGED]),
+        ((FOREIGN, Taint(OURS.key, "NoExecute"), OURS), [Cause.CHANGED]),
+        ((FOREIGN, OURS, Taint("nodetruth/maintenance", "NoSchedule")), [Cause.ADDED]),
+    ],
+)
+def test_an_edit_of_our_taints_is_drift(taints: tuple[Taint, ...], causes: list[Cause]) -> None:
+    want = said()
+
+    assert [one.cause for one in drift(node(want, *taints), want)] == causes
+
+
+def test_a_taint_that_is_left_open_is_no_drift() -> None:
+    """Until every probe has spoken the startup taint stays, and nobody added it."""
+    want = said(complete=False)
+    kept = Taint("nodetruth/unattested", "NoSchedule")
+
+    assert drift(node(want, OURS, kept), want) == ()
+    assert drift(node(said(), OURS, kept), said()) == (Drift(kept.key, Cause.ADDED),)
+
+
+def test_an_edit_of_what_we_remember_is_drift() -> None:
+    want = said()
+    notes = {FOUND: encode_found(want.found), EVIDENCE: "forged"}
+    forged = replace(node(want, OURS), annotations=notes)
+
+    assert drift(forged, want) == (Drift(EVIDENCE, Cause.CHANGED),)
