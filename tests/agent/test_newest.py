@@ -102,3 +102,14 @@ def test_an_observer_sees_each_answer_and_the_seconds_it_took(clock: Clock) -> N
     newest.ask(Probe.CPU)
 
     assert seen == [(Probe.CPU, INTEL, 0.25)]
+
+
+def test_a_reason_can_always_be_written_down() -> None:
+    """A device may be named in bytes that are no text; what can't be sent would end the agent."""
+    newest = Newest(
+        [Task(probe=Probe.CPU, look=lambda: Unknown("caf\udce9"), period=9, deadline=9)]
+    )
+
+    newest.ask(Probe.CPU)
+
+    assert newest.facts() == {Probe.CPU: Unknown("caf\\udce9")}

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import urllib3
 import yaml
 
 from tests.agent.machines import FOLDER, configured
@@ -157,6 +159,25 @@ def test_an_agent_puts_right_what_another_hand_writes(config: Path, tmp_path: Pa
         assert said(node, "disktype") == "ssd"
 
     assert labels(node)["disktyp"] == "mine"
+
+
+def test_an_edit_is_right_within_a_second_and_counted(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    machine = FOLDER / "sata-ssd-whole-disk"
+    config = configured(machine, tmp_path / "config.yaml", listen=f"127.0.0.1:{port}")
+    node = tmp_path / "node.yaml"
+
+    with running("agent", "--config", config, "--node-file", node):
+        assert settled(node)
+        text = node.read_text()
+        node.write_text(text.replace('disktype: "ssd"', "disktype: hdd"))
+        time.sleep(1)
+        after = node.read_text()
+        page = urllib3.request("GET", f"http://127.0.0.1:{port}/metrics").data.decode()
+
+    assert after == text
+    assert 'nodetruth_drift_total{cause="changed",key="disktype"} 1.0' in page
 
 
 def test_a_dry_run_shows_what_it_would_write_and_writes_nothing(
