@@ -1,5 +1,6 @@
 """The agent on a real API server: labels, edits by hand, rest, and restarts."""
 
+import json
 import random
 from pathlib import Path
 from time import monotonic, sleep
@@ -169,7 +170,7 @@ def test_a_recreated_node_starts_anew(control_plane: ControlPlane, agent: Agent)
 
         assert agent.metric("nodetruth_drift_total") == 0
     notes = agent.seen()["metadata"]["annotations"]
-    assert notes["nodetruth/found"] == '{"disktype":"by-hand"}'
+    assert json.loads(notes["nodetruth/found"])["disktype"] == "by-hand"
     assert agent.seen()["metadata"]["uid"] in notes["nodetruth/evidence"]
 
 
