@@ -68,7 +68,7 @@ class Log:
             fields = {
                 "node": one.after.name,
                 "labels": dict(one.written.labels),
-                "taints": one.written.taints,
+                "taints": None if one.written.taints is None else [*map(str, one.written.taints)],
                 "status": one.want.status,
                 "reasons": one.want.judgement.reasons,
             }

@@ -15,7 +15,6 @@ from rich.text import Text
 from labeler.desired import Desired, Policy
 from labeler.facts import KEYS, Facts, Unknown
 from labeler.reconcile import Round
-from labeler.seen import Taint
 from labeler.wire import taint
 
 Tree = dict[str, object]
@@ -125,7 +124,7 @@ def _note(said: Said, label: str) -> str:
 
 
 def _lines(said: Said) -> list[str]:
-    lines = [f"taint {_short(one)}" for one in said.want.taints]
+    lines = [f"taint {one}" for one in said.want.taints]
     lines += [f"status: {reason}" for reason in said.want.judgement.reasons]
     lines += [
         f"probe {probe}: unknown, {fact.reason}"
@@ -133,10 +132,6 @@ def _lines(said: Said) -> list[str]:
         if isinstance(fact, Unknown)
     ]
     return lines
-
-
-def _short(one: Taint) -> str:
-    return f"{one.key}={one.value}:{one.effect}"
 
 
 FORMATS: Final[Mapping[str, Callable[[Said, TextIO], None]]] = {

@@ -17,6 +17,10 @@ class Taint:
     added: str | None = None
     """``timeAdded`` as the server wrote it; eviction timers count from it."""
 
+    def __str__(self) -> str:
+        """Write it as kubectl does."""
+        return f"{self.key}={self.value}:{self.effect}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
