@@ -43,3 +43,16 @@ def test_a_value_that_wants_quotes_is_told_so(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError, match=r"condition\.healthy: .*it is True\); put it in quotes"):
         load(file, {})
+
+
+@pytest.mark.parametrize("kind", ["Ready", "DiskPressure", "two words"])
+def test_a_condition_of_kubelets_own_is_refused(kind: str) -> None:
+    """We would say that a machine is Ready whose kubelet is not."""
+    with pytest.raises(ConfigError, match=rf"condition\.type: '{kind}' is kubelet's or no legal"):
+        load(None, {"NODETRUTH_CONDITION_TYPE": kind})
+
+
+def test_a_period_of_no_time_is_refused() -> None:
+    """APScheduler would run for ever through the runs of one instant."""
+    with pytest.raises(ConfigError, match=r"memory\.period: Expected `float` >= 0\.1"):
+        load(None, {"NODETRUTH_MEMORY_PERIOD": "1.0e-9"})

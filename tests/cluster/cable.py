@@ -3,7 +3,6 @@
 import socket
 from contextlib import suppress
 from threading import Thread
-from types import TracebackType
 from typing import Final, Self
 
 
@@ -23,12 +22,7 @@ class Cable:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.unplug()
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)

@@ -7,7 +7,6 @@ is gone when the tests are.
 import shutil
 from http import HTTPStatus
 from pathlib import Path
-from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 import yaml
@@ -47,12 +46,7 @@ class ControlPlane:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     @property

@@ -2,7 +2,6 @@
 
 from itertools import count
 from threading import Event, Thread
-from types import TracebackType
 from typing import Final, Self
 
 from tests.cluster.api import Api, ApiError, Json
@@ -26,12 +25,7 @@ class Storm:
             thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         for thread in self._threads:
             thread.join()
