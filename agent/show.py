@@ -107,7 +107,8 @@ def _rows(said: Said) -> list[tuple[str, ...]]:
     origin = {key(label): probe.value for probe, labels in KEYS.items() for label in labels}
     origin |= {key(label): "rule" for label in said.policy.vocabulary.derived}
     rows: list[tuple[str, ...]] = []
-    for label in sorted({*said.want.labels, *said.want.held}):
+    going = said.want.owned & (said.now or {}).keys() if said.unwritten else frozenset[str]()
+    for label in sorted({*said.want.labels, *said.want.held, *going}):
         value = said.want.labels.get(label, "-")
         rows.append((label, value, origin.get(label, "all of it"), _note(said, label)))
     return rows
@@ -118,9 +119,11 @@ def _note(said: Said, label: str) -> str:
         kept = "held" if label in said.want.labels else "not said"
         return f"{kept}: its probe can't look now"
     has = None if said.now is None else said.now.get(label)
-    if said.unwritten and has != said.want.labels[label]:
-        return f"would be written, now {has!r}" if has is not None else "would be written"
-    return ""
+    wanted = said.want.labels.get(label)
+    if not said.unwritten or has == wanted:
+        return ""
+    verb = "removed" if wanted is None else "written"
+    return f"would be {verb}" + ("" if has is None else f", now {has!r}")
 
 
 def _lines(said: Said) -> list[str]:

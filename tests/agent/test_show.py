@@ -145,6 +145,18 @@ def test_a_table_shows_what_would_be_written_over_what() -> None:
     assert table["disktype"] == ["hdd", "disk", "would", "be", "written"]
 
 
+def test_a_table_shows_what_would_be_removed() -> None:
+    """A forged key of ours goes; a foreign one is none of our business."""
+    facts = {**SEEING, Probe.DISK: Disk(Medium.NETWORK, "network", ())}
+    what = said(facts, {"zone": "a", "disktype": "ssd"}, unwritten=True)
+
+    table = rows(shown(what, "table"))
+
+    assert "zone" not in table
+    assert " ".join(table["disktype"]) == "- disk would be removed, now 'ssd'"
+    assert "disktype" not in rows(shown(said(facts, {"disktype": "ssd"}), "table"))
+
+
 def test_text_of_other_hands_is_shown_as_it_stands() -> None:
     """Square brackets are markup to the library that draws the table; one can be a fault."""
     what = said(SEEING, {"cpu": "[/bold]"}, unwritten=True)
