@@ -10,7 +10,7 @@ from hypothesis import settings
 
 # The time of one example says more about the machine's other work than about ours.
 settings.register_profile(
-    "nodetruth", deadline=None, max_examples=200 if "CI" in os.environ else 50
+    "nodetruth", deadline=None, max_examples=100 if "CI" in os.environ else 50
 )
 settings.load_profile("nodetruth")
 

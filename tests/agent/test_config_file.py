@@ -33,6 +33,9 @@ SCALARS: st.SearchStrategy[Any] = st.one_of(
     st.datetimes(timezones=st.just(dt.UTC)),
     st.sampled_from(WORDS),
 )
+
+# A hundred examples on a busy machine.
+pytestmark = pytest.mark.timeout(60)
 KEYS: st.SearchStrategy[Any] = st.sampled_from(NAMES) | st.text(max_size=3) | st.integers()
 TREES = st.recursive(
     SCALARS,

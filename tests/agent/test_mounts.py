@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 from agent.probes import mounts
 from agent.probes.mounts import Mount
 
+# A hundred examples on a busy machine.
+pytestmark = pytest.mark.timeout(60)
+
 ESCAPED = b" \t\n\\#"
 """What ``mangle_path`` of the kernel writes as an octal escape; it leaves every other byte."""
 NAMES = st.binary(min_size=1, max_size=8).filter(lambda name: not {0, 0x2F} & set(name))

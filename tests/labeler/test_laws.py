@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,9 @@ from labeler.seen import Seen
 from labeler.vocabulary import ANNOTATIONS, Label, is_our_taint
 from tests.fakes import applied
 from tests.labeler.strategies import UNKNOWNS, facts, nodes, policies
+
+# A hundred examples on a busy machine.
+pytestmark = pytest.mark.timeout(60)
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 BLANK = Evidence(boot="b1", uid="u1", agent="1")

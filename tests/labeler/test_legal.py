@@ -6,6 +6,9 @@ from hypothesis import strategies as st
 
 from labeler import legal
 
+# A hundred examples on a busy machine.
+pytestmark = pytest.mark.timeout(60)
+
 KUBERNETES = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?\Z")
 """As in k8s.io/apimachinery/pkg/util/validation, written independently of ours."""
 

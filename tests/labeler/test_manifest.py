@@ -14,6 +14,9 @@ from labeler.manifest import ManifestNode, create
 from labeler.node import NodeError, NodeMissing, NodeMoved, NodeRefused
 from labeler.seen import Condition, Taint
 
+# A hundred examples on a busy machine.
+pytestmark = pytest.mark.timeout(60)
+
 NODE = """\
 # A machine in rack 7.
 apiVersion: v1
