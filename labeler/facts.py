@@ -39,8 +39,8 @@ class Cpu:
 
     def __post_init__(self) -> None:
         """Refuse what no machine has; evidence may come from anybody."""
-        if not 1 <= self.cores <= MOST_CORES:
-            raise ValueError(f"{self.cores} cores")
+        if not self.family or not 1 <= self.cores <= MOST_CORES:
+            raise ValueError(f"{self.cores} cores of {self.family!r}")
 
 
 @dataclass(frozen=True, slots=True)

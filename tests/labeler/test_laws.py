@@ -145,7 +145,8 @@ def test_every_edit_of_ours_is_drift_and_none_of_others(
     keys = sorted(policy.vocabulary.labels - want.untouched)
     key = data.draw(st.sampled_from([*keys, "foreign"]))
     value = data.draw(st.sampled_from([None, "forged"]))
-    edited = replace(said, labels={k: v for k, v in {**said.labels, key: value}.items() if v})
+    labels = {k: v for k, v in {**said.labels, key: value}.items() if v is not None}
+    edited = replace(said, labels=labels)
 
     drifts = drift(edited, want)
 
