@@ -4,6 +4,7 @@
 should. The words behind a 503 tell an operator why.
 """
 
+import logging
 import socket
 import time
 from collections.abc import Callable, Iterable
@@ -21,6 +22,8 @@ from labeler.vocabulary import Mode
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
+
+_log = logging.getLogger(__name__)
 
 LIFE: Final = 90.0
 """Seconds without a beat after which the loop counts as dead: six of its heartbeats."""
@@ -116,6 +119,10 @@ class _Threads(ThreadingMixIn, WSGIServer):
         self.server_name = str(host)
         self.setup_environ()
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print no trace: a client that went away or was too slow is no fault of ours."""
+        _log.debug("%s from %s", request, client_address, exc_info=True)
+
     def process_request(self, request: Any, client_address: Any) -> None:
         self.places.acquire()
         super().process_request(request, client_address)
@@ -140,7 +147,7 @@ class _Quiet(WSGIRequestHandler):
 
 def _verdict(start: "StartResponse", good: bool, why: str) -> Iterable[bytes]:  # noqa: FBT001
     status = "200 OK" if good else "503 Service Unavailable"
-    return _reply(start, status, b"ok\n" if good else f"{why}\n".encode())
+    return _reply(start, status, b"ok\n" if good else f"{why}\n".encode(errors="replace"))
 
 
 def _reply(

@@ -1,5 +1,7 @@
 """The port: what a kubelet, a Prometheus and an operator see."""
 
+import socket
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -120,3 +122,16 @@ def test_the_page_is_what_prometheus_reads(port: Port) -> None:
     assert samples[("nodetruth_build_info", (("mode", "enforce"), ("version", "1.2.3")))] == 1
     assert ("process_resident_memory_bytes", ()) in samples
     assert not [name for name, _ in samples if name.endswith("_created")]
+
+
+def test_a_client_that_breaks_off_leaves_no_trace(
+    port: Port, capfd: pytest.CaptureFixture[str]
+) -> None:
+    host, number = port.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(number))) as client:
+        client.sendall(b"GET /metr")
+        # Closed so, the kernel resets the connection instead of ending it in peace.
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    assert port.get("/healthz") == (200, "ok\n")
+    assert capfd.readouterr().err == ""
