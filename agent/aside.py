@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Final
 
 from agent.backoff import Backoff
@@ -39,10 +40,8 @@ class Aside:
         self._policy = policy
         self._clock = clock
         self._pool = ThreadPoolExecutor(1, "aside")
-        self._pending: dict[str, Future[None]] = {}
-        self._attested = self._remarked = self._pause_until = float("-inf")
-        self._backoff = Backoff(1, 600)
-        self._failure = ""
+        self._errands = {"condition": _Errand()}
+        self._attested = self._remarked = float("-inf")
         self._status: str | None = None
         self._key = policy.vocabulary.key(Label.STATUS)
 
@@ -74,7 +73,7 @@ class Aside:
         condition = one.want.condition
         now = self._clock()
         differs = condition and one.after.conditions.get(condition.type) != condition
-        if condition and differs and now >= self._pause_until:
+        if condition and differs and now >= self._errands["condition"].pause_until:
             self._submit("condition", lambda: self._node.condition(condition))
         if confirmed and now - self._attested >= ATTEST:
             self._attested = now
@@ -95,24 +94,34 @@ class Aside:
         )
 
     def _submit(self, what: str, act: Callable[[], None]) -> None:
-        last = self._pending.get(what)
-        if last is None or last.done():
-            self._pending[what] = self._pool.submit(self._do, what, act)
+        errand = self._errands.setdefault(what, _Errand())
+        if errand.done is None or errand.done.done():
+            errand.done = self._pool.submit(self._do, what, errand, act)
 
-    def _do(self, what: str, act: Callable[[], None]) -> None:
+    def _do(self, what: str, errand: "_Errand", act: Callable[[], None]) -> None:
         try:
             act()
         except NodeError as err:
-            self._failed(what, str(err))
+            self._failed(what, errand, str(err))
         except Exception as err:  # noqa: BLE001  (a pool would keep it to itself; a bug ends the agent)
             cause = (type(err), err, err.__traceback__, threading.current_thread())
             threading.excepthook(threading.ExceptHookArgs(cause))
         else:
-            self._failure = ""
-            self._backoff.reset()
+            errand.failure = ""
+            errand.backoff.reset()
 
-    def _failed(self, what: str, why: str) -> None:
-        self._pause_until = self._clock() + self._backoff.next()
-        if why != self._failure:
-            self._failure = why
+    def _failed(self, what: str, errand: "_Errand", why: str) -> None:
+        errand.pause_until = self._clock() + errand.backoff.next()
+        if why != errand.failure:
+            errand.failure = why
             _log.warning("the %s was not written: %s", what, why)
+
+
+@dataclass(slots=True)
+class _Errand:
+    """One kind of thing to say: what succeeds for one says nothing of another."""
+
+    backoff: Backoff = field(default_factory=lambda: Backoff(1, 600))
+    pause_until: float = float("-inf")
+    failure: str = ""
+    done: Future[None] | None = None

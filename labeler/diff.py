@@ -64,7 +64,9 @@ def drift(seen: Seen, said: Desired) -> tuple[Drift, ...]:
     """Name every key of ours that no longer reads as the Node said it."""
     patch = diff(seen, said)
     before = {**seen.labels, **seen.annotations}
-    keys = tuple(_drift(key, before, value) for key, value in _flat(patch).items())
+    keys = tuple(
+        _drift(key, before, value) for key, value in {**patch.labels, **patch.annotations}.items()
+    )
     return keys if patch.taints is None else (*keys, *_tainted(seen.taints, patch.taints))
 
 
@@ -104,10 +106,6 @@ def _taints(seen: Seen, want: Desired) -> tuple[Taint, ...]:
 
 def _identity(taint: Taint) -> tuple[str, str, str]:
     return taint.key, taint.effect, taint.value
-
-
-def _flat(patch: Patch) -> dict[str, str | None]:
-    return {**patch.labels, **patch.annotations}
 
 
 def _drift(key: str, before: Collection[str], value: str | None) -> Drift:

@@ -54,7 +54,7 @@ class Lost(Exception):
     """The trail from a path to a disk ends; the message says where."""
 
 
-def leaves(device: Path, sys: Path, depth: int = DEPTH) -> Iterator[Disk]:
+def leaves(device: Path, sys: Path, depth: int) -> Iterator[Disk]:
     """Follow a block device (a folder in sysfs) to the disks it is made of."""
     if depth == 0:
         raise Lost(f"{device.name} is stacked too deep")

@@ -1,26 +1,15 @@
 """When a fact counts and when no longer, by a clock that moves only when told."""
 
-from collections.abc import Callable
-
 import pytest
 
-from agent.newest import STALE, Newest, Task
-from labeler.facts import Cpu, Facts, Known, Memory, Probe, Unknown
-from tests.agent.clock import Clock
-
-INTEL = Cpu("intel-xeon", 32)
-AMD = Cpu("amd-epyc", 64)
-PERIOD, DEADLINE = 60.0, 5.0
-LATE = Unknown("no answer within 5 s")
+from agent.newest import STALE, Newest
+from labeler.facts import Facts, Known, Memory, Probe, Unknown
+from tests.agent.clock import AMD, DEADLINE, INTEL, LATE, PERIOD, Clock, task
 
 
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-def task(look: Callable[[], Known | Unknown], probe: Probe = Probe.CPU) -> Task:
-    return Task(probe=probe, look=look, period=PERIOD, deadline=DEADLINE)
 
 
 def test_a_probe_that_may_still_answer_is_absent(clock: Clock) -> None:

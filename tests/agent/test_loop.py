@@ -385,7 +385,7 @@ def settle(node: FakeNode) -> None:
     before = -1
     while before != node.attested:
         before = node.attested
-        sleep(0.02)
+        sleep(0.005)
 
 
 def test_a_transition_is_told_once_and_a_restart_is_none() -> None:
@@ -477,3 +477,26 @@ def test_a_bug_aside_is_not_kept_to_itself(monkeypatch: pytest.MonkeyPatch) -> N
     until(lambda: bool(bugs))
 
     assert bugs == [ZeroDivisionError]
+
+
+def test_a_success_elsewhere_hastens_no_refused_condition(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The Lease is renewed each minute; a condition that is refused waits longer and longer."""
+    node = FakeNode(NODE)
+    loop, clock, _ = aside(node)
+    tries: list[float] = []
+
+    def fail(condition: Condition) -> None:
+        tries.append(clock.now)
+        raise NodeRefused("PATCH", condition.type, "grant it")
+
+    node.condition = fail  # type: ignore[method-assign]
+    for _ in range(120):
+        loop.turn()
+        settle(node)
+        clock.now += 15
+
+    assert node.attested >= 29
+    assert len(tries) <= 12
+    assert caplog.text.count("the condition was not written") == 1

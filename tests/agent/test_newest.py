@@ -5,22 +5,13 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from agent.newest import Newest, Task
-from labeler.facts import Cpu, Known, Probe, Unknown
-from tests.agent.clock import Clock
-
-INTEL = Cpu("intel-xeon", 32)
-AMD = Cpu("amd-epyc", 64)
-PERIOD, DEADLINE = 60.0, 5.0
-LATE = Unknown("no answer within 5 s")
+from labeler.facts import Known, Probe, Unknown
+from tests.agent.clock import AMD, INTEL, PERIOD, Clock, task
 
 
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-def task(look: Callable[[], Known | Unknown], probe: Probe = Probe.CPU) -> Task:
-    return Task(probe=probe, look=look, period=PERIOD, deadline=DEADLINE)
 
 
 def fails(error: Exception) -> Callable[[], Known]:
