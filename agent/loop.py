@@ -16,7 +16,7 @@ from agent.newest import Newest
 from labeler.desired import Desired, Policy, Recall, desired
 from labeler.diff import Drift, drift
 from labeler.evidence import Evidence, believe, found
-from labeler.node import Node, NodeError, NodeMissing, NodeUnavailable
+from labeler.node import Node, NodeError, NodeMissing, NodeMoved, NodeUnavailable
 from labeler.reconcile import Round, reconcile
 from labeler.seen import Seen
 from labeler.vocabulary import Mode
@@ -76,6 +76,7 @@ class Loop:
         self._read = Event()
         self._holding = self._dirty = False
         self._backoff = Backoff(0.2, 30)
+        self._crowd = Backoff(0.05, 1)
         self.confirmed = False
         """Whether the Node is known to say all that it should, by the way others see it."""
 
@@ -111,6 +112,7 @@ class Loop:
         if one.refused:
             return self._trouble(one.refused, hold=True)
         self._backoff.reset()
+        self._crowd.reset()
         self._holding = False
         # What came while this round was under way, and held back, was not seen by it.
         return 0 if self._dirty else self._rest(one)
@@ -166,6 +168,9 @@ class Loop:
         self._holding = hold
         if isinstance(err, NodeMissing):
             return HEARTBEAT
+        if isinstance(err, NodeMoved):
+            # A server that answers is in no trouble: among many writers the one that rests loses.
+            return self._crowd.next()
         wait = err.wait if isinstance(err, NodeUnavailable) else None
         return self._backoff.next() if wait is None else wait
 

@@ -15,7 +15,7 @@ from agent.newest import Newest, Task
 from labeler.desired import Policy
 from labeler.diff import Cause, Drift
 from labeler.facts import Cpu, Known, Memory, Probe, Unknown
-from labeler.node import NodeError, NodeMissing, NodeRefused, NodeUnavailable
+from labeler.node import NodeError, NodeMissing, NodeMoved, NodeRefused, NodeUnavailable
 from labeler.reconcile import Round
 from labeler.rules import Operator, Requirement, Rule
 from labeler.seen import Condition, Seen
@@ -218,6 +218,18 @@ def test_failures_are_spaced_out() -> None:
 
     assert waits[0] <= 0.2
     assert 15 <= waits[-1] <= 30
+
+
+def test_a_crowd_of_writers_does_not_starve_the_loop() -> None:
+    """A server that answers is in no trouble: rounds that lost the race are soon tried again."""
+    node = FakeNode(NODE)
+    loop, _record, _machine = build(node)
+    node.refuse = lambda _patch: NodeMoved("n1", "1")
+
+    waits = [loop.turn() for _ in range(20)]
+
+    assert max(waits) <= 1
+    assert min(waits) > 0
 
 
 def test_the_loop_wakes_when_a_maintenance_ends() -> None:
