@@ -2,6 +2,7 @@
 
 from hypothesis import strategies as st
 
+from labeler.datasets import Dataset
 from labeler.desired import Policy
 from labeler.facts import Cpu, Disk, Facts, Known, Medium, Memory, Probe, Unknown
 from labeler.rules import Operator, Requirement, Rule
@@ -122,3 +123,21 @@ def nodes(draw: st.DrawFn) -> Seen:
         taints=draw(TAINTS),
         cordoned=draw(st.booleans()),
     )
+
+
+def folder_names() -> st.SearchStrategy[str]:
+    """Draw the names of folders as they come from a disk, of any bytes."""
+    raw = st.binary(min_size=1, max_size=255).filter(lambda name: not {0, 0x2F} & set(name))
+    plain = st.sampled_from(["a", "b", "x", "imagenet", "x" * 200, "\N{GREEK SMALL LETTER PI}"])
+    return raw.map(lambda name: name.decode("utf-8", "surrogateescape")) | plain
+
+
+@st.composite
+def datasets(draw: st.DrawFn) -> Dataset:
+    """Draw a dataset of which all, some or none is here."""
+    shards = draw(st.integers(1, 40) | st.sampled_from([99, 100, 1000]))
+    ones = (1 << shards) - 1
+    bits = draw(st.integers(0, ones) | st.sampled_from([0, 1, ones]))
+    size = -(-shards // 8)
+    present = (bits << (size * 8 - shards)).to_bytes(size, "big")
+    return Dataset(draw(folder_names()), shards, present)
