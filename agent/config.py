@@ -14,7 +14,7 @@ import yaml
 from agent.settings import DerivedLabel, Section, Settings, requirement
 from labeler import legal
 from labeler.rules import fault
-from labeler.vocabulary import Label
+from labeler.vocabulary import Label, Stem, Vocabulary, origin
 
 ENV: Final = "NODETRUTH_"
 """Start of the environment variables that override the file: ``disk.paths`` is
@@ -29,6 +29,7 @@ _NO_YAML: Final = (
     *(TypeError, AttributeError, RecursionError),
 )
 """What the parser raises: a tag such as ``!!bool maybe`` is a KeyError."""
+_LONGEST: Final = f"{Stem.DATA_PERCENT}x"
 _KUBELETS: Final = frozenset(
     {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"}
 )
@@ -180,7 +181,8 @@ def _nearest(name: str, names: list[str]) -> str:
 
 
 def _contradictions(settings: Settings) -> Iterator[str]:
-    if settings.label_prefix and not legal.is_prefix(settings.label_prefix):
+    # The longest key that is made of the prefix must be legal.
+    if settings.label_prefix and not legal.is_key(Vocabulary(settings.label_prefix).key(_LONGEST)):
         yield f"labelPrefix: {settings.label_prefix!r} is no DNS subdomain such as example.com"
     host, _, port = settings.listen.rpartition(":")
     if not host or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65535:  # noqa: PLR2004
@@ -188,29 +190,36 @@ def _contradictions(settings: Settings) -> Iterator[str]:
     kind = settings.condition.type
     if kind in _KUBELETS or not (kind == "" or legal.is_key(kind)):
         yield f"condition.type: {kind!r} is kubelet's or no legal name; choose another"
-    known: set[str] = set(Label)
+    yield from _probe_faults(settings)
+    known: set[str] = {*Label, *Stem}
     for index, derived in enumerate(settings.derived):
-        where = f"derived[{index}]"
-        yield from _derived_faults(derived, where, known)
+        yield from _derived_faults(derived, f"derived[{index}]", known)
         known.add(derived.label)
+
+
+def _probe_faults(settings: Settings) -> Iterator[str]:
     for index, override in enumerate(settings.disk.overrides):
         if (override.path is None) == (override.device is None):
             yield f"disk.overrides[{index}]: name either a path or a device"
+    for product, alias in settings.gpu.aliases.items():
+        if not legal.is_name(Stem.ACCELERATOR + alias):
+            yield f"gpu.aliases[{product!r}]: {alias!r} is no legal label value"
 
 
 def _derived_faults(derived: DerivedLabel, where: str, known: set[str]) -> Iterator[str]:
     label, value = derived.label, derived.value
     checks = {
         f".label: {label!r} is no legal label key without a prefix": legal.is_name(label),
-        f".label: {label!r} is nodetruth's own; choose another": label not in set(Label),
+        f".label: {label!r} is nodetruth's own; choose another": not Vocabulary().owns(label),
         f".value: {value!r} is no legal label value": legal.is_value(value),
         ": matchExpressions is empty; it would say nothing": bool(derived.match_expressions),
     }
     yield from (where + text for text, good in checks.items() if not good)
     for index, one in enumerate(derived.match_expressions):
         path = f"{where}.matchExpressions[{index}]"
-        if one.key not in known:
-            yield f"{path}.key: {one.key!r} is no label here{_nearest(one.key, list(known))}"
+        if origin(one.key) not in known:
+            near = _nearest(one.key, [*known - set(Stem)])
+            yield f"{path}.key: {one.key!r} is no label here{near}"
         wrong = fault(requirement(one))
         if wrong:
             yield f"{path}: {wrong}"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from threading import Event
 from typing import Final
 
-from agent.machine import boot_id, tasks
+from agent.machine import Machine, boot_id
 from agent.newest import Newest, Task
 from agent.schedule import Schedule
 from agent.settings import Settings
@@ -20,13 +20,17 @@ TICK: Final = 2.0
 
 def probe(settings: Settings, output: str) -> int:
     """Look once and show what the Node would say; nothing is written anywhere."""
-    newest = look(tasks(settings))
+    machine = Machine(settings)
+    newest = look(machine.tasks)
+    machine.close()
     now = Evidence(boot=boot_id(settings.roots), uid="")
     seen = Seen(name=socket.gethostname(), uid="", version="")
     facts = newest.facts()
     policy = settings.policy()
     want = desired(facts, Recall(now), seen, policy, datetime.now(UTC))
-    show(Said(f"Node {seen.name} would say", want, facts, policy), output)
+    faults = machine.shelf.listing.faults
+    notes = tuple(f"dataset {name}: not counted, {why}" for name, why in sorted(faults.items()))
+    show(Said(f"Node {seen.name} would say", want, facts, policy, notes=notes), output)
     return 0
 
 

@@ -1,29 +1,50 @@
 """Make the probes of this machine from the settings, and tell its boot from others."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from agent.newest import Task
 from agent.probes import cpu, disk, memory
+from agent.probes.data import DataProbe
+from agent.probes.gpu import GpuProbe
 from agent.settings import Roots, Settings
+from agent.shelf import Shelf
 from labeler.facts import Probe
 
 
-def tasks(settings: Settings) -> tuple[Task, ...]:
-    """Return every probe with its period and deadline."""
-    proc, sys, root = (Path(getattr(settings.roots, name)) for name in ("proc", "sys", "root"))
-    paths = settings.disk.paths or ("/",)
-    looks = {
-        Probe.CPU: (settings.cpu, lambda: cpu.probe(proc, sys)),
-        Probe.MEMORY: (settings.memory, lambda: memory.probe(proc)),
-        Probe.DISK: (
-            settings.disk,
-            lambda: disk.probe(paths, proc, sys, root, settings.disk.overrides),
-        ),
-    }
-    return tuple(
-        Task(probe=probe, look=look, period=section.period, deadline=section.deadline)
-        for probe, (section, look) in looks.items()
-    )
+class Machine:
+    """The probes, and the process that one of them keeps.
+
+    ``lost`` is told how that process was lost, each time.
+    """
+
+    def __init__(self, settings: Settings, lost: Callable[[str], None] = lambda _how: None) -> None:
+        proc, sys, root = (Path(getattr(settings.roots, name)) for name in ("proc", "sys", "root"))
+        paths = settings.disk.paths or ("/",)
+        self.gpu = GpuProbe(sys, settings.gpu.library, settings.gpu.deadline, lost)
+        self.shelf = Shelf(
+            DataProbe(settings.data.roots, settings.roots.root),
+            hashed=settings.data.names == "hashed",
+        )
+        looks = {
+            Probe.CPU: (settings.cpu, lambda: cpu.probe(proc, sys)),
+            Probe.MEMORY: (settings.memory, lambda: memory.probe(proc)),
+            Probe.DISK: (
+                settings.disk,
+                lambda: disk.probe(paths, proc, sys, root, settings.disk.overrides),
+            ),
+            Probe.GPU: (settings.gpu, self.gpu.look),
+            Probe.DATA: (settings.data, self.shelf.look),
+        }
+        self.tasks = tuple(
+            Task(probe=probe, look=look, period=section.period, deadline=section.deadline)
+            for probe, (section, look) in looks.items()
+        )
+        """Every probe with its period and deadline."""
+
+    def close(self) -> None:
+        """Let go of the driver, for good."""
+        self.gpu.child.close()
 
 
 def boot_id(roots: Roots) -> str:

@@ -98,6 +98,12 @@ class Metrics:
             ["probe"],
             registry=registry,
         )
+        self._lost = Counter(
+            "nodetruth_child_lost",
+            "Times the process that reads the GPU driver was lost, by how; it comes back.",
+            ["how"],
+            registry=registry,
+        )
         Gauge("nodetruth_build_info", "Always 1.", ["version", "mode"], registry=registry).labels(
             version, mode
         ).set(1)
@@ -143,6 +149,10 @@ class Metrics:
     def skipped(self, probe: str) -> None:
         """Count a run that did not start."""
         self._missed.labels(probe).inc()
+
+    def child_lost(self, how: str) -> None:
+        """Count a loss of the process that reads the GPU driver: hung, died or garbage."""
+        self._lost.labels(how).inc()
 
     def requested(self, verb: str, code: int) -> None:
         """Count a request."""

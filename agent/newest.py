@@ -42,7 +42,7 @@ class _State:
         """Return what counts at ``now``; ``None`` while the first answer may still come."""
         due = self.due()
         if due is not None and now >= due:
-            return Unknown(f"no answer within {self.task.deadline:g} s")
+            return Unknown(late(self.task.deadline))
         if self.answered is not None and now - self.answered > STALE * self.task.period:
             return Unknown(f"not looked at for {STALE} periods of {self.task.period:g} s")
         return self.fact
@@ -51,6 +51,14 @@ class _State:
         """Return when the probe's deadline ends, if one is running."""
         start = self.asked if self.asked is not None or self.answered is not None else self.born
         return None if start is None else start + self.task.deadline
+
+    def latest(self) -> float:
+        """Return when its deadline ends, of this run or of the next."""
+        due = self.due()
+        if due is None:
+            assert self.answered is not None
+            due = self.answered + self.task.period + self.task.deadline
+        return due
 
 
 class Newest:
@@ -74,6 +82,7 @@ class Newest:
         state = self._states[probe]
         start = self._clock()
         with self._lock:
+            before = state.now(start)
             state.asked = start
         try:
             fact = state.task.look()
@@ -83,7 +92,6 @@ class Newest:
             fact = Unknown(fact.reason.encode(errors="backslashreplace").decode())
         end = self._clock()
         with self._lock:
-            before = state.now(end)
             state.asked, state.answered, state.fact = None, end, fact
         self._observe(probe, fact, end - start)
         if fact != before:
@@ -106,13 +114,16 @@ class Newest:
         return None if answered is None else self._clock() - answered
 
     def patience(self) -> float:
-        """Return the seconds until the next deadline ends; infinite if none is running."""
+        """Return the seconds until a probe can next miss its deadline; infinite without any."""
         now = self._clock()
         with self._lock:
-            ends = [state.due() for state in self._states.values()]
-        return min(
-            (end - now for end in ends if end is not None and end > now), default=float("inf")
-        )
+            ends = [state.latest() for state in self._states.values()]
+        return min((end - now for end in ends if end > now), default=float("inf"))
+
+
+def late(deadline: float) -> str:
+    """Say that a probe missed its deadline, given in seconds."""
+    return f"no answer within {deadline:g} s"
 
 
 def _reason(err: Exception) -> str:

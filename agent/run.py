@@ -16,7 +16,7 @@ from typing import Final
 from agent.aside import Aside
 from agent.log import Log
 from agent.loop import Identity, Loop
-from agent.machine import boot_id, tasks
+from agent.machine import Machine, boot_id
 from agent.metrics import Metrics
 from agent.newest import Newest
 from agent.outcome import Outcome, Wish
@@ -48,7 +48,8 @@ class Agent:
         self._policy = settings.policy()
         self._metrics = Metrics(version("nodetruth"), settings.mode)
         self._health = Health(settings.mode)
-        jobs = tasks(settings)
+        self._machine = Machine(settings, self._child_lost)
+        jobs = self._machine.tasks
         self._newest = Newest(jobs, lambda: self._loop.wake(), self._metrics.probed)  # noqa: PLW0108
         self._metrics.watch(self._newest, [job.probe for job in jobs])
         self._schedule = Schedule(self._newest, jobs, self._metrics.skipped)
@@ -80,6 +81,7 @@ class Agent:
         finally:
             self._loop.stop()
             self._schedule.stop()
+            self._machine.close()
             while signal.sigtimedwait(ENDING, 0):
                 pass  # A second signal asks for what is being done.
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -98,6 +100,10 @@ class Agent:
         _log.critical("a bug ended the agent, in %s; please report it", thread, exc_info=cause)
         self._code = FAILED
         os.kill(os.getpid(), signal.SIGTERM)
+
+    def _child_lost(self, how: str) -> None:
+        _log.warning("the process that reads the GPU driver was lost: %s", how)
+        self._metrics.child_lost(how)
 
     def _for_ever(self) -> int:
         while not signal.sigtimedwait(ENDING, TICK):

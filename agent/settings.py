@@ -11,6 +11,7 @@ import msgspec
 from labeler.desired import Policy
 from labeler.facts import Medium, Probe
 from labeler.rules import Operator, Requirement, Rule
+from labeler.spelling import GpuWords
 from labeler.vocabulary import Effect, Mode, TaintKey, Vocabulary
 
 Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=86400)]
@@ -69,6 +70,34 @@ class DiskLook(Look, frozen=True, kw_only=True):
     overrides: tuple[Override, ...] = ()
 
 
+class GpuLook(Look, frozen=True, kw_only=True):
+    """How the GPU probe looks."""
+
+    period: Seconds = 15
+    """A broken GPU must lose its label in seconds; a sweep of eight costs a few milliseconds."""
+    deadline: Seconds = 10
+    """A driver that is busy resetting a card takes some; one that hangs takes for ever."""
+    library: str = ""
+    """Path of ``libnvidia-ml.so.1``; empty takes the one that the dynamic loader finds."""
+    aliases: dict[str, str] = {}
+    """The site's own names of models, by product name or by the name that would be said."""
+    expected: Annotated[int, msgspec.Meta(ge=0, le=64)] = 0
+    """GPUs that every machine of this configuration has; 0 takes what was seen."""
+
+
+class DataLook(Look, frozen=True, kw_only=True):
+    """How the dataset probe looks."""
+
+    period: Seconds = 60
+    """A percentage rises once a minute at most."""
+    deadline: Seconds = 30
+    """A root may hold 100,000 shards, on a disk that is busy copying them."""
+    roots: tuple[Where, ...] = ()
+    """Folders whose folders are datasets; empty looks nowhere."""
+    names: Literal["plain", "hashed"] = "plain"
+    """``hashed`` where a dataset's name is a secret."""
+
+
 class Expression(Section, frozen=True, kw_only=True):
     """One matchExpression of a derived label."""
 
@@ -123,8 +152,13 @@ class Settings(Section, frozen=True, kw_only=True):
     cpu: Look = Look()
     memory: Look = Look()
     disk: DiskLook = DiskLook()
+    gpu: GpuLook = GpuLook()
+    data: DataLook = DataLook()
     required: tuple[Probe, ...] | None = None
-    """Probes whose blindness makes the status unknown; unset: the disk, where paths are named."""
+    """Probes whose blindness makes the status unknown; unset: those of what is there.
+
+    A machine without GPUs is never blind to them; disk and data where paths are named.
+    """
     derived: tuple[DerivedLabel, ...] = ()
     taints: Taints = Taints()
     condition: ConditionSetting = ConditionSetting()
@@ -132,11 +166,14 @@ class Settings(Section, frozen=True, kw_only=True):
 
     def policy(self) -> Policy:
         """Return what of this the labeler needs."""
-        seen_by_default = (Probe.DISK,) if self.disk.paths else ()
+        by_default: list[Probe] = [Probe.GPU]
+        by_default += [Probe.DISK] if self.disk.paths else []
+        by_default += [Probe.DATA] if self.data.roots else []
         return Policy(
             vocabulary=Vocabulary(self.label_prefix, frozenset(d.label for d in self.derived)),
             mode=self.mode,
-            required=frozenset(seen_by_default if self.required is None else self.required),
+            required=frozenset(by_default if self.required is None else self.required),
+            gpus=GpuWords(self.gpu.aliases, self.gpu.expected),
             rules=tuple(_rule(d) for d in self.derived),
             effects={
                 TaintKey.MAINTENANCE: self.taints.maintenance,

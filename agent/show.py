@@ -4,9 +4,10 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final, TextIO
 
+import msgspec
 import yaml
 from rich.console import Console
 from rich.table import Table
@@ -34,6 +35,8 @@ class Said:
     """The labels the Node has, where there is a Node."""
     unwritten: bool = False
     """Whether this would be said, but is not: observe mode, or a dry run."""
+    notes: tuple[str, ...] = ()
+    """What else people should know."""
 
 
 def of_round(one: Round, facts: Facts, policy: Policy, place: str) -> Said:
@@ -51,19 +54,15 @@ def tree(said: Said) -> Tree:
         if isinstance(fact, Unknown):
             unknown[probe.value] = fact.reason
         else:
-            facts[probe.value] = _plain(asdict(fact))
+            facts[probe.value] = msgspec.to_builtins(fact)
     return {
         "labels": dict(sorted((key, str(value)) for key, value in said.want.labels.items())),
         "taints": [taint(one) for one in said.want.taints],
         "held": sorted(said.want.held),
         "facts": facts,
         "unknown": unknown,
+        "notes": list(said.notes),
     }
-
-
-def _plain(value: object) -> object:
-    """Return plain data: enums as their text, tuples as lists, at every depth."""
-    return json.loads(json.dumps(value))
 
 
 def as_json(said: Said, out: TextIO) -> None:
@@ -103,14 +102,15 @@ def as_table(said: Said, out: TextIO) -> None:
 
 
 def _rows(said: Said) -> list[tuple[str, ...]]:
-    key = said.policy.vocabulary.key
-    origin = {key(label): probe.value for probe, labels in KEYS.items() for label in labels}
-    origin |= {key(label): "rule" for label in said.policy.vocabulary.derived}
+    words = said.policy.vocabulary
+    sources = {words.key(label): probe.value for probe, labels in KEYS.items() for label in labels}
+    sources |= {words.key(label): "rule" for label in words.derived}
     rows: list[tuple[str, ...]] = []
-    going = said.want.owned & (said.now or {}).keys() if said.unwritten else frozenset[str]()
+    going = {key for key in said.now or () if said.want.owns(key)} if said.unwritten else set()
     for label in sorted({*said.want.labels, *said.want.held, *going}):
         value = said.want.labels.get(label, "-")
-        rows.append((label, value, origin.get(label, "all of it"), _note(said, label)))
+        source = sources.get(words.key(words.stem(label) or ""), sources.get(label, "all of it"))
+        rows.append((label, value, source, _note(said, label)))
     return rows
 
 
@@ -134,7 +134,7 @@ def _lines(said: Said) -> list[str]:
         for probe, fact in said.facts.items()
         if isinstance(fact, Unknown)
     ]
-    return lines
+    return [*lines, *said.notes]
 
 
 FORMATS: Final[Mapping[str, Callable[[Said, TextIO], None]]] = {

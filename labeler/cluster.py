@@ -18,6 +18,7 @@ from labeler.evidence import UNREADABLE
 from labeler.lease import NodeLease
 from labeler.node import NodeError, NodeMissing, NodeMoved, NodeRefused, NodeUnavailable
 from labeler.seen import Condition, Seen
+from labeler.shards import NodeShards
 from labeler.vocabulary import FIELD_MANAGER
 
 T = TypeVar("T")
@@ -42,6 +43,7 @@ class ClusterNode:
         self._resume: str | None = None
         self._following = False
         self._lease = NodeLease(api, name, holder)
+        self._shards = NodeShards(api, name)
 
     def seen(self) -> Seen | None:
         """Return the newest state that the watch or an answer brought."""
@@ -94,22 +96,27 @@ class ClusterNode:
         self._patch_status([entry])
 
     def withdraw(self, condition: str) -> None:
-        """Delete the condition and the Lease."""
+        """Delete the condition, the Lease and the ConfigMap."""
         seen = self.read()
         if condition in seen.conditions:
             self._patch_status([{"$patch": "delete", "type": condition}])
         try:
             self._lease.end()
+            self._shards.end()
         except Answer as err:
             raise _meaning(err) from err
 
     def attest(self) -> None:
         """Renew the Lease."""
-        seen = self.seen()
-        if seen is None:
-            raise NodeMissing(self.name, self.place)
         try:
-            self._lease.renew(seen, datetime.now(UTC))
+            self._lease.renew(self._there(), datetime.now(UTC))
+        except Answer as err:
+            raise _meaning(err) from err
+
+    def publish(self, document: str) -> None:
+        """Write which shards lie here into the Node's ConfigMap."""
+        try:
+            self._shards.write(self._there(), document)
         except Answer as err:
             raise _meaning(err) from err
 
@@ -122,6 +129,12 @@ class ClusterNode:
             self._api.request("POST", "/apis/events.k8s.io/v1/namespaces/default/events", body)
         except Answer as err:
             raise _meaning(err) from err
+
+    def _there(self) -> Seen:
+        seen = self.seen()
+        if seen is None:
+            raise NodeMissing(self.name, self.place)
+        return seen
 
     def _patch_status(self, conditions: list[dict[str, object]]) -> None:
         body = {"status": {"conditions": conditions}}

@@ -6,18 +6,19 @@ this boot supports is not held but goes. A probe that has not answered yet
 holds whatever stands there. Pure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from labeler import legal
 from labeler.evidence import Evidence, Found, gather
 from labeler.facts import KEYS, Facts, Probe
+from labeler.judgement import Judgement, judge, overrule
 from labeler.maintenance import Maintenance, maintenance
 from labeler.rules import Rule, derive
 from labeler.seen import Condition, Seen, Taint
-from labeler.spelling import spell
-from labeler.vocabulary import Effect, Label, Mode, Status, TaintKey, Vocabulary
+from labeler.spelling import GpuWords, spell
+from labeler.vocabulary import Effect, Label, Mode, Status, Stem, TaintKey, Vocabulary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class Policy:
     mode: Mode = Mode.ENFORCE
     required: frozenset[Probe] = frozenset()
     """Probes whose blindness makes the status unknown."""
+    gpus: GpuWords = field(default_factory=GpuWords)
     rules: tuple[Rule, ...] = ()
     effects: Mapping[TaintKey, Effect] = field(default_factory=dict)
     cordon: bool = False
@@ -48,14 +50,6 @@ class Recall:
     """Which version of the agent is looking now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The status, and in words why it is not healthy."""
-
-    status: Status
-    reasons: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desired:
     """What the Node should say."""
@@ -73,59 +67,75 @@ class Desired:
     evidence: Evidence
     owned: frozenset[str]
     """Whole label keys that are ours to set and remove, those of former words included."""
+    stems: tuple[str, ...]
+    """Beginnings of further ones: whatever else begins so is a forgery."""
     found: Found
     """What other hands had set on our keys before us."""
     status: Status | None
     """What the status label says; ``None`` while that is open."""
     ends: datetime | None = None
-    """When the maintenance under way ends by itself."""
+    """When this changes by itself: a maintenance ends, or patience with a blind probe."""
+
+    def owns(self, key: str) -> bool:
+        """Tell whether a whole label key is ours to set and remove, or a forgery."""
+        return (key in self.owned or key.startswith(self.stems)) and key not in self.untouched
 
 
 def desired(facts: Facts, memory: Recall, seen: Seen, policy: Policy, now: datetime) -> Desired:
     """Decide, for a machine that shows ``facts`` and a Node that says ``seen``."""
-    evidence = gather(facts, memory.evidence, memory.agent)
+    evidence = gather(facts, memory.evidence, memory.agent, now)
     silent = frozenset(probe for probe in Probe if probe not in facts)
     asked = maintenance(seen, now, cordon=policy.cordon)
-    hardware = judge(evidence, policy.required)
+    hardware = judge(evidence, policy.required, policy.gpus.expected, now)
     judgement = overrule(hardware, asked)
-    words = _words(evidence, silent, judgement, policy)
-    ours = policy.vocabulary.labels
-    # A key that the site's words lost is given back as it was found, and forgotten.
-    lost = {key: value for key, value in memory.found.items() if key not in ours}
+    words = _words(_Known(evidence, silent, seen.labels), judgement, policy)
+    lost = _lost(memory.found, seen, policy.vocabulary)
     given_back = {key: value for key, value in lost.items() if value is not None}
     status = policy.vocabulary.key(Label.STATUS)
     return Desired(
         labels={**given_back, **words.labels},
         held=words.held,
         untouched=words.untouched,
-        owned=ours | lost.keys(),
+        owned=policy.vocabulary.labels | words.labels.keys() | lost.keys(),
+        stems=words.stems,
         taints=_taints(judgement, policy),
         complete=not silent,
         judgement=judgement,
         status=judgement.status if status in words.labels else None,
         condition=None if silent else _condition(hardware, policy),
         evidence=evidence,
-        found={key: value for key, value in memory.found.items() if key in ours},
-        ends=asked.until if asked else None,
+        found={k: v for k, v in memory.found.items() if policy.vocabulary.owns(k)},
+        ends=min(_ends(asked, evidence, now), default=None),
     )
 
 
-def judge(evidence: Evidence, required: frozenset[Probe]) -> Judgement:
-    """Judge the hardware: a required probe that can't look makes it unknown."""
-    blind = tuple(
-        f"{probe}: {reason}"
-        for probe, reason in sorted(evidence.unknown.items())
-        if probe in required
-    )
-    return Judgement(Status.UNKNOWN, blind) if blind else Judgement(Status.HEALTHY)
+def _lost(found: Found, seen: Seen, vocabulary: Vocabulary) -> Found:
+    """Return the keys that the site's words lost: each is given back as found, and forgotten."""
+    lost = {key: value for key, value in found.items() if not vocabulary.owns(key)}
+    status = str(Label.STATUS)
+    former = [
+        Vocabulary(key.removesuffix(status).rstrip("/"))
+        for key in lost
+        if key.rpartition("/")[2] == status
+    ]
+    stemmed = [key for key in seen.labels if any(words.stem(key) for words in former)]
+    ours = [key for key in stemmed if not vocabulary.owns(key)]
+    return {**dict.fromkeys(ours), **lost}
 
 
-def overrule(hardware: Judgement, asked: Maintenance | None) -> Judgement:
-    """Return the gravest of what the hardware shows and what people asked for."""
-    found = [hardware]
-    if asked:
-        found.append(Judgement(Status.MAINTENANCE, (asked.reason,)))
-    return min(found, key=lambda judgement: list(Status).index(judgement.status))
+def _ends(asked: Maintenance | None, evidence: Evidence, now: datetime) -> Iterator[datetime]:
+    if asked and asked.until:
+        yield asked.until
+    for due in evidence.due.values():
+        if due > now.timestamp():
+            yield datetime.fromtimestamp(due, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    evidence: Evidence
+    silent: frozenset[Probe]
+    has: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,29 +143,32 @@ class _Words:
     labels: Mapping[str, str]
     held: frozenset[str]
     untouched: frozenset[str]
+    stems: tuple[str, ...]
 
 
-def _words(
-    evidence: Evidence, silent: frozenset[Probe], judgement: Judgement, policy: Policy
-) -> _Words:
-    unsure = silent - evidence.facts.keys()
-    labels: dict[str, str] = {}
+def _words(known: _Known, judgement: Judgement, policy: Policy) -> _Words:
+    evidence = known.evidence
+    unsure = known.silent - evidence.facts.keys()
+    short: dict[str, str] = {}
     for fact in evidence.facts.values():
-        labels |= spell(fact)
+        short |= spell(fact, policy.gpus)
     unseen = _resting_on(frozenset(Probe) - evidence.facts.keys())
     open_status = judgement.status is not Status.MAINTENANCE and unsure & policy.required
     if open_status:
         unseen |= {Label.STATUS}
     else:
-        labels[Label.STATUS] = judgement.status.value
-    derived = derive(policy.rules, labels, unseen)
+        short[Label.STATUS] = judgement.status.value
+    derived = derive(policy.rules, short, unseen)
     untouched = _resting_on(unsure) | ({Label.STATUS} if open_status else set())
-    blind = _resting_on(silent | evidence.unknown.keys())
-    key = policy.vocabulary.key
+    untouched |= derived.undecided if unsure else frozenset()
+    blind = _resting_on(known.silent | evidence.unknown.keys()) | derived.undecided
+    words = policy.vocabulary
+    labels = {words.key(name): value for name, value in {**short, **derived.labels}.items()}
     return _Words(
-        labels={key(name): value for name, value in {**labels, **derived.labels}.items()},
-        held=frozenset(map(key, blind | derived.undecided)),
-        untouched=frozenset(map(key, untouched | (derived.undecided if unsure else set()))),
+        labels=labels,
+        held=_whole(blind, labels.keys() | known.has.keys(), words),
+        untouched=_whole(untouched, (), words),
+        stems=tuple(words.key(stem) for stem in Stem if stem not in untouched),
     )
 
 
@@ -163,10 +176,19 @@ def _resting_on(probes: frozenset[Probe]) -> frozenset[str]:
     return frozenset(label for probe in probes for label in KEYS[probe])
 
 
+def _whole(names: frozenset[str], keys: Collection[str], words: Vocabulary) -> frozenset[str]:
+    """Return the whole keys of ``names``: of a stem, those of ``keys`` that begin with it."""
+    fixed = {words.key(name) for name in names if name not in set(Stem)}
+    return frozenset(fixed | {key for key in keys if words.stem(key) in names})
+
+
 def _taints(judgement: Judgement, policy: Policy) -> tuple[Taint, ...]:
     keys = {Status.MAINTENANCE: TaintKey.MAINTENANCE, Status.UNKNOWN: TaintKey.UNKNOWN}
     key = keys.get(judgement.status)
     effect = policy.effects.get(key, Effect.NONE) if key else Effect.NONE
+    if judgement.excused and effect is not Effect.NONE:
+        # A driver that is being installed comes by a Pod, which must find its way here.
+        effect = Effect.PREFER_NO_SCHEDULE
     if key is None or effect is Effect.NONE or policy.mode is not Mode.ENFORCE:
         return ()
     return (Taint(key.value, effect.value, legal.readable(judgement.reasons[0]).lower()),)

@@ -5,7 +5,7 @@ patch. The same comparison, asked against what the Node is known to have said,
 is drift. Pure.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -54,7 +54,7 @@ def diff(seen: Seen, want: Desired) -> Patch:
     notes = {EVIDENCE: evidence.encode(want.evidence), FOUND: evidence.encode_found(want.found)}
     taints = _taints(seen, want)
     return Patch(
-        labels=_changes(seen.labels, want.labels, want.owned - want.untouched),
+        labels=_changes(seen.labels, want.labels, filter(want.owns, {*seen.labels, *want.owned})),
         annotations=_changes(seen.annotations, notes, frozenset(notes)),
         taints=None if taints == seen.taints else taints,
     )
@@ -75,16 +75,17 @@ def cleaned(seen: Seen, vocabulary: Vocabulary) -> Patch:
     if not ANNOTATIONS & seen.annotations.keys():
         return Patch()
     found = evidence.found(seen, vocabulary)
+    ours = found.keys() | {key for key in seen.labels if vocabulary.stem(key)}
     theirs = tuple(taint for taint in seen.taints if not is_our_taint(taint.key))
     return Patch(
-        labels=_changes(seen.labels, found, frozenset(found)),
+        labels=_changes(seen.labels, found, ours),
         annotations=_changes(seen.annotations, {}, ANNOTATIONS),
         taints=None if theirs == seen.taints else theirs,
     )
 
 
 def _changes(
-    has: Mapping[str, str], want: Mapping[str, str | None], keys: frozenset[str]
+    has: Mapping[str, str], want: Mapping[str, str | None], keys: Iterable[str]
 ) -> dict[str, str | None]:
     return {key: want.get(key) for key in sorted(keys) if has.get(key) != want.get(key)}
 

@@ -1,6 +1,6 @@
 """Remember, on the Node itself, what its labels rest on.
 
-One annotation of JSON, at most 8 KiB, that changes only when a fact changes.
+One annotation of JSON, under 8 KiB, that changes only when a fact changes.
 It outlives the agent, and is believed for the same boot of the same Node only:
 what was true before a reboot, or of the Node that bore this name before, is no
 evidence. Pure.
@@ -8,28 +8,34 @@ evidence. Pure.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from datetime import datetime
+from typing import Final, TypeVar
 
 import msgspec
 
-from labeler.facts import Cpu, Disk, Facts, Known, Memory, Probe, Unknown
+from labeler import gpus
+from labeler.facts import Cpu, Data, Disk, Facts, Gpu, Known, Memory, Probe, Unknown
 from labeler.seen import Seen
-from labeler.vocabulary import ANNOTATIONS, EVIDENCE, FOUND, Vocabulary
+from labeler.vocabulary import ANNOTATIONS, BESIDE, EVIDENCE, FOUND, Vocabulary
 
-LIMIT: Final = 8 << 10
-"""Bytes of the annotation, at most."""
+LIMIT: Final = 16 << 10
+"""Bytes that are believed: ours stays under half of it, with 16 GPUs and 32 datasets."""
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeEncodeError, RecursionError)
 """What decoding may raise: JSON can be nested deeper than the stack."""
 
+T = TypeVar("T")
+
 Found = Mapping[str, str | None]
 """Whole label keys, and what other hands had set there; ``None`` for nothing."""
 
-_REASON_LIMIT: Final = 256
+_REASON_LIMIT: Final = 128
 _TYPES: Final[Mapping[Probe, type[Known]]] = {
     Probe.CPU: Cpu,
     Probe.MEMORY: Memory,
     Probe.DISK: Disk,
+    Probe.GPU: Gpu,
+    Probe.DATA: Data,
 }
 
 
@@ -43,6 +49,8 @@ class Evidence:
     """The version that wrote it."""
     facts: Mapping[Probe, Known] = field(default_factory=dict)
     unknown: Mapping[Probe, str] = field(default_factory=dict)
+    due: Mapping[Probe, int] = field(default_factory=dict)
+    """When that a probe can't look becomes the machine's own fault, in Unix seconds."""
 
 
 class _Raw(msgspec.Struct):
@@ -51,23 +59,45 @@ class _Raw(msgspec.Struct):
     agent: str = ""
     facts: dict[str, msgspec.Raw] = {}
     unknown: dict[str, str] = {}
+    due: dict[str, int] = {}
 
 
-def gather(facts: Facts, before: Evidence, agent: str) -> Evidence:
+def gather(facts: Facts, before: Evidence, agent: str, now: datetime) -> Evidence:
     """Return the evidence after ``facts``: a known one replaces what was remembered.
 
     ``agent`` is noted only with a change: of two versions that see the same,
     neither rewrites the other's word, and an upgrade writes nothing.
     """
-    known = {probe: fact for probe, fact in facts.items() if not isinstance(fact, Unknown)}
-    unknown = {
-        probe: fact.reason[:_REASON_LIMIT]
+    known = {
+        probe: _with(before.facts.get(probe), fact)
         for probe, fact in facts.items()
-        if isinstance(fact, Unknown)
+        if not isinstance(fact, Unknown)
     }
-    silent = {probe: why for probe, why in before.unknown.items() if probe not in facts}
-    after = replace(before, facts={**before.facts, **known}, unknown={**silent, **unknown})
+    blind = {probe: fact for probe, fact in facts.items() if isinstance(fact, Unknown)}
+    unknown = {probe: fact.reason[:_REASON_LIMIT] for probe, fact in blind.items()}
+    due = {
+        probe: before.due.get(probe, int(now.timestamp()) + fact.grace)
+        for probe, fact in blind.items()
+        if fact.grace is not None
+    }
+    after = replace(
+        before,
+        facts={**before.facts, **known},
+        unknown={**_of_silent(before.unknown, facts), **unknown},
+        due={**_of_silent(before.due, facts), **due},
+    )
     return before if after == before else replace(after, agent=agent)
+
+
+def _with(before: Known | None, now: Known) -> Known:
+    """Add to a fact what it alone can't say: a card that fell off the bus was there before."""
+    if isinstance(now, Gpu):
+        return gpus.remember(before if isinstance(before, Gpu) else None, now)
+    return now
+
+
+def _of_silent(before: Mapping[Probe, T], facts: Facts) -> dict[Probe, T]:
+    return {probe: value for probe, value in before.items() if probe not in facts}
 
 
 def encode(evidence: Evidence) -> str:
@@ -96,7 +126,8 @@ def believe(seen: Seen, now: Evidence) -> Evidence:
     if (raw.boot, raw.uid) != (now.boot, now.uid):
         return now
     unknown = {probe: raw.unknown[probe] for probe in Probe if probe in raw.unknown}
-    return replace(now, agent=raw.agent, facts=facts, unknown=unknown)
+    due = {probe: raw.due[probe] for probe in unknown if probe in raw.due}
+    return replace(now, agent=raw.agent, facts=facts, unknown=unknown, due=due)
 
 
 def found(seen: Seen, vocabulary: Vocabulary) -> Found:
@@ -116,7 +147,17 @@ def found(seen: Seen, vocabulary: Vocabulary) -> Found:
             noted = dict.fromkeys(vocabulary.labels)
     fresh = {key: seen.labels.get(key) for key in vocabulary.labels - noted.keys()}
     kept = {key: value for key, value in noted.items() if _can_be_ours(key)}
-    return {**fresh, **kept}
+    return {**fresh, **_fresh_stems(seen, vocabulary, noted), **kept}
+
+
+def _fresh_stems(seen: Seen, vocabulary: Vocabulary, noted: Found) -> Found:
+    """Return what others had set under our stems; noted once, with the label beside the stem."""
+    stems = {key: vocabulary.stem(key) for key in seen.labels}
+    return {
+        key: seen.labels[key]
+        for key, stem in stems.items()
+        if stem and vocabulary.key(BESIDE[stem]) not in noted
+    }
 
 
 def _can_be_ours(key: str) -> bool:

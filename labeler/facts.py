@@ -4,15 +4,19 @@ A fact is what a probe's readings mean; ``Unknown`` is a fact too. Pure.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from labeler.vocabulary import Label
+import msgspec
+
+from labeler import legal
+from labeler.vocabulary import Label, Stem
 
 GIB: Final = 1 << 30
 MOST_CORES: Final = 1 << 20
 MOST_BYTES: Final = 1 << 60
+MOST_PERCENT: Final = 100
 
 
 class Probe(StrEnum):
@@ -21,6 +25,8 @@ class Probe(StrEnum):
     CPU = "cpu"
     MEMORY = "memory"
     DISK = "disk"
+    GPU = "gpu"
+    DATA = "data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,8 @@ class Unknown:
     """The probe failed, hung or could not look; ``reason`` never holds a changing number."""
 
     reason: str
+    grace: int | None = None
+    """Seconds after which that it can't be seen is the machine's own fault; never, if ``None``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +82,80 @@ class Disk:
     devices: tuple[str, ...]
 
 
-Known = Cpu | Memory | Disk
+class Sharing(StrEnum):
+    """How a GPU is cut up."""
+
+    NONE = "none"
+    MIG = "mig"
+    UNKNOWN = "unknown"
+
+
+class Card(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One GPU as it was last seen; empty where it never was. Never holds a changing number."""
+
+    product: str = ""
+    """The driver's name for it."""
+    uuid: str = ""
+    memory: int = 0
+    """Bytes that can be had in one piece: under MIG, of the smallest instance; 0 is not known."""
+    sharing: Sharing = Sharing.UNKNOWN
+    clique: str = ""
+    """The NVLink fabric it belongs to: cluster and clique."""
+    fault: str = ""
+    """Why no work can use it."""
+    blind: str = ""
+    """Why it can't be looked at; then the rest is what was seen before."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no card has; evidence may come from anybody."""
+        if not 0 <= self.memory <= MOST_BYTES:
+            raise ValueError(f"{self.memory} bytes of memory on a GPU")
+
+    @property
+    def usable(self) -> bool:
+        """Whether it was seen, and nothing is wrong with it."""
+        return bool(self.product) and not self.fault
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """The GPUs by PCI address (``0000:1b:00.0``); none on a machine that has none."""
+
+    cards: Mapping[str, Card] = field(default_factory=dict)
+    driver: str = ""
+    """Version of the driver."""
+    away: tuple[str, ...] = ()
+    """Addresses of GPUs that are handed to virtual machines: not ours to judge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The datasets of which something lies here, by the name they are labelled with."""
+
+    percents: Mapping[str, int]
+    """Whole per cent of the shards that are here; 100 only where all are."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no dataset is; evidence may come from anybody."""
+        for name, percent in self.percents.items():
+            if not (legal.is_name(name) and 0 <= percent <= MOST_PERCENT):
+                raise ValueError(f"{percent} per cent of dataset {name!r}")
+
+
+Known = Cpu | Memory | Disk | Gpu | Data
 Facts = Mapping[Probe, Known | Unknown]
 """The newest fact of each probe; a probe that has not answered yet is absent."""
 
-KEYS: Final[Mapping[Probe, frozenset[Label]]] = {
+KEYS: Final[Mapping[Probe, frozenset[Label | Stem]]] = {
     Probe.CPU: frozenset({Label.CPU, Label.CPU_CORES}),
     Probe.MEMORY: frozenset({Label.MEMORY, Label.MEMORY_GIB}),
     Probe.DISK: frozenset({Label.DISKTYPE, Label.DISK_INTERFACE}),
+    Probe.GPU: frozenset(
+        {
+            *(Label.ACCELERATOR, Label.ACCELERATOR_PRODUCT, Stem.ACCELERATOR),
+            *(label for label in Label if label.startswith("gpu")),
+        }
+    ),
+    Probe.DATA: frozenset({Label.DATA, Stem.DATA, Stem.DATA_PERCENT}),
 }
 """Which labels rest on which probe; ``status`` and derived labels rest on several."""

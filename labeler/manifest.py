@@ -99,6 +99,9 @@ class ManifestNode:
     def attest(self) -> None:
         """Do nothing: whoever reads the file sees its time of change."""
 
+    def publish(self, document: str) -> None:
+        """Do nothing: a file has no ConfigMap beside it, and the labels say how much is here."""
+
     def tell(self, reason: str, message: str, *, warning: bool) -> None:
         """Do nothing: the log says it, and a file has no Events."""
 

@@ -84,8 +84,11 @@ class Node(Protocol):
     def attest(self) -> None:
         """Renew the word that this Node's labels are looked after."""
 
+    def publish(self, document: str) -> None:
+        """Make known, beside the Node, which shards of which datasets lie here."""
+
     def withdraw(self, condition: str) -> None:
-        """Take the condition of that type and the attestation away; nothing happens without."""
+        """Take away the condition of that type and all that is kept beside the Node."""
 
     def tell(self, reason: str, message: str, *, warning: bool) -> None:
         """Tell people, best effort, that something happened to the Node."""

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from labeler.vocabulary import origin
+
 _INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})", re.ASCII)
 """Never more digits than 64 bits hold: Python refuses to convert thousands of them."""
 
@@ -55,14 +57,14 @@ def derive(rules: Iterable[Rule], labels: Mapping[str, str], unseen: frozenset[s
 
     A rule sees what the rules above it gave, so a rule may build on another.
     A rule over an unseen key decides nothing, not even by ``DoesNotExist``:
-    what could not be seen is not absent.
+    what could not be seen is not absent. ``unseen`` holds keys and stems of keys.
     """
     given: dict[str, str] = {}
     undecided: set[str] = set()
     for rule in rules:
         if rule.label in given or rule.label in undecided:
             continue
-        if any(need.key in unseen or need.key in undecided for need in rule.requirements):
+        if any(origin(need.key) in unseen | undecided for need in rule.requirements):
             undecided.add(rule.label)
         elif all(holds(need, {**labels, **given}) for need in rule.requirements):
             given[rule.label] = rule.value

@@ -1,12 +1,25 @@
 """Put facts into labels. Pure."""
 
-from labeler import legal
-from labeler.facts import GIB, Cpu, Disk, Known, Medium, Memory
-from labeler.vocabulary import Label
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from labeler import gpus, legal
+from labeler.facts import GIB, MOST_PERCENT, Cpu, Data, Disk, Gpu, Known, Medium, Memory
+from labeler.vocabulary import Label, Stem
 
 
-def spell(fact: Known) -> dict[str, str]:
-    """Put a fact into labels."""
+@dataclass(frozen=True, slots=True)
+class GpuWords:
+    """What a site says of GPUs that the machine can't."""
+
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Its own names for models, by product name or by family."""
+    expected: int = 0
+    """GPUs that the machine was bought with; 0 takes what was seen."""
+
+
+def spell(fact: Known, words: GpuWords) -> dict[str, str]:
+    """Put a fact into labels, their keys without the site's prefix."""
     match fact:
         case Cpu():
             return {Label.CPU: legal.readable(fact.family), Label.CPU_CORES: str(fact.cores)}
@@ -17,6 +30,20 @@ def spell(fact: Known) -> dict[str, str]:
             }
         case Disk():
             return _spell_disk(fact)
+        case Gpu():
+            return gpus.spell(fact, words.aliases, words.expected)
+        case Data():
+            return _spell_data(fact)
+
+
+def _spell_data(data: Data) -> dict[str, str]:
+    labels: dict[str, str] = {}
+    for name, percent in data.percents.items():
+        labels[Stem.DATA + name] = "complete" if percent == MOST_PERCENT else "partial"
+        labels[Stem.DATA_PERCENT + name] = str(percent)
+    if data.percents:
+        labels[Label.DATA] = next(iter(data.percents)) if len(data.percents) == 1 else "multiple"
+    return labels
 
 
 def _spell_disk(disk: Disk) -> dict[str, str]:

@@ -20,16 +20,40 @@ FIELD_MANAGER: Final = "nodetruth"
 class Label(StrEnum):
     """Label keys as they are without a site's prefix."""
 
+    ACCELERATOR = "accelerator"
+    ACCELERATOR_PRODUCT = "accelerator-product"
+    GPU = "gpu"
+    GPU_COUNT = "gpu-count"
+    GPU_TOTAL = "gpu-total"
+    GPU_MEMORY_GIB = "gpu-memory-gib"
+    GPU_SHARING = "gpu-sharing"
+    GPU_CLIQUE = "gpu-clique"
     CPU = "cpu"
     CPU_CORES = "cpu-cores"
     MEMORY = "memory"
     MEMORY_GIB = "memory-gib"
     DISKTYPE = "disktype"
     DISK_INTERFACE = "disk-interface"
+    DATA = "data"
     STATUS = "status"
 
 
-VITAL: Final = frozenset({Label.STATUS})
+class Stem(StrEnum):
+    """Beginnings of label keys whose rest the machine gives: one key for each model or dataset."""
+
+    ACCELERATOR = "accelerator."
+    DATA = "data/"
+    DATA_PERCENT = "data-percent/"
+
+
+BESIDE: Final = {
+    Stem.ACCELERATOR: Label.ACCELERATOR,
+    Stem.DATA: Label.DATA,
+    Stem.DATA_PERCENT: Label.DATA,
+}
+"""The fixed label that is always ours where the keys of a stem are."""
+
+VITAL: Final = frozenset({Label.STATUS, *(label for label in Label if label.startswith("gpu"))})
 """Labels that are sent alone, with the taints, when the API refuses the whole."""
 
 
@@ -77,18 +101,37 @@ class Vocabulary:
     derived: frozenset[str] = frozenset()
 
     def key(self, name: str) -> str:
-        """Return the whole label key: ``cpu``, or ``example.com/cpu`` under a prefix."""
-        return f"{self.prefix}/{name}" if self.prefix else str(name)
+        """Return the whole label key: under a prefix ``example.com/cpu``, ``data.example.com/x``.
+
+        A key holds one slash.
+        """
+        if not self.prefix:
+            return str(name)
+        stem, slash, rest = name.partition("/")
+        return f"{stem}.{self.prefix}/{rest}" if slash else f"{self.prefix}/{name}"
 
     @property
     def labels(self) -> frozenset[str]:
-        """Every whole label key that is ours."""
+        """Every whole label key of fixed name that is ours."""
         return frozenset(self.key(name) for name in {*Label, *self.derived})
+
+    def stem(self, key: str) -> Stem | None:
+        """Return the stem that a whole key begins with; ``None`` for every other."""
+        return next((stem for stem in Stem if key.startswith(self.key(stem))), None)
+
+    def owns(self, key: str) -> bool:
+        """Tell whether a whole label key is ours."""
+        return key in self.labels or self.stem(key) is not None
 
     @property
     def vital(self) -> frozenset[str]:
         """The whole keys of the labels that outrank all others."""
         return frozenset(self.key(name) for name in VITAL)
+
+
+def origin(name: str) -> str:
+    """Return the stem of a key without prefix, or the key itself: what a fact can be asked for."""
+    return Vocabulary().stem(name) or name
 
 
 def is_our_taint(key: str) -> bool:

@@ -40,6 +40,7 @@ class FakeNode:
     said: list[Condition] = field(default_factory=list)
     told: list[tuple[str, str, bool]] = field(default_factory=list)
     attested: int = 0
+    published: list[str] = field(default_factory=list)
     shown: bool = True
     stirred: Callable[[], None] | None = None
 
@@ -89,6 +90,9 @@ class FakeNode:
 
     def attest(self) -> None:
         self.attested += 1
+
+    def publish(self, document: str) -> None:
+        self.published.append(document)
 
     def tell(self, reason: str, message: str, *, warning: bool) -> None:
         self.told.append((reason, message, warning))

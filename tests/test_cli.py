@@ -46,9 +46,9 @@ def test_a_look_as_json_has_what_programs_read(config: str, capsys: Capture) -> 
 
     tree = json.loads(capsys.readouterr().out)
     assert code == 0
-    assert list(tree) == ["labels", "taints", "held", "facts", "unknown"]
+    assert list(tree) == ["labels", "taints", "held", "facts", "unknown", "notes"]
     assert tree["labels"] == expected(MACHINE).labels
-    assert set(tree["facts"]) == {"cpu", "memory", "disk"}
+    assert set(tree["facts"]) == {"cpu", "memory", "disk", "gpu", "data"}
 
 
 def test_a_look_is_a_table_unless_asked_otherwise(config: str, capsys: Capture) -> None:

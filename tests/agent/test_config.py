@@ -85,13 +85,14 @@ def test_a_variable_with_a_typing_error_is_told_the_nearest(name: str, text: str
 @pytest.mark.parametrize(
     ("given", "required"),
     [
-        ({}, frozenset()),
-        ({"disk": {"paths": ["/data"]}}, {Probe.DISK}),
+        ({}, {Probe.GPU}),
+        ({"disk": {"paths": ["/data"]}}, {Probe.DISK, Probe.GPU}),
+        ({"data": {"roots": ["/data"]}}, {Probe.DATA, Probe.GPU}),
         ({"disk": {"paths": ["/data"]}, "required": []}, frozenset()),
         ({"required": ["cpu", "memory"]}, {Probe.CPU, Probe.MEMORY}),
     ],
 )
-def test_blindness_is_a_fault_where_paths_are_named_or_as_the_site_says(
+def test_blindness_is_a_fault_for_what_is_there_or_as_the_site_says(
     given: dict[str, Any], required: frozenset[Probe]
 ) -> None:
     assert msgspec.convert(given, Settings).policy().required == required

@@ -8,10 +8,13 @@ import pytest
 from agent.config import ConfigError, load
 
 SETTINGS = (
-    "condition, cpu, derived, disk, labelPrefix, listen, maintenance, memory, mode, required,"
-    " roots, taints"
+    "condition, cpu, data, derived, disk, gpu, labelPrefix, listen, maintenance, memory, mode,"
+    " required, roots, taints"
 )
-LABELS = "cpu, cpu-cores, disk-interface, disktype, memory, memory-gib, status"
+LABELS = (
+    "accelerator, accelerator-product, cpu, cpu-cores, data, disk-interface, disktype, gpu,"
+    " gpu-clique, gpu-count, gpu-memory-gib, gpu-sharing, gpu-total, memory, memory-gib, status"
+)
 NO_HOST_AND_PORT = "is no host:port such as 0.0.0.0:9808"
 NO_SUBDOMAIN = "is no DNS subdomain such as example.com"
 SETTING_FAULTS = [
@@ -120,10 +123,30 @@ def test_an_expression_that_kubernetes_would_refuse_is_named(
 
 
 @pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("gpu: {aliases: {nvidia-a100: 'A 100'}}", "'A 100' is no legal label value"),
+        ("gpu: {aliases: {nvidia-a100: ''}}", "'' is no legal label value"),
+        (f"gpu: {{aliases: {{nvidia-a100: {'x' * 52}}}}}", f"'{'x' * 52}' is no legal label value"),
+    ],
+)
+def test_an_alias_that_no_label_can_hold_is_named(faults: Faults, text: str, fault: str) -> None:
+    assert faults(text) == [f"gpu.aliases['nvidia-a100']: {fault}"]
+
+
+@pytest.mark.parametrize("label", ["gpu", "data", "accelerator.nvidia-h100"])
+def test_a_derived_label_does_not_take_a_key_of_ours(faults: Faults, label: str) -> None:
+    rule = "value: x, matchExpressions: [{key: cpu, operator: Exists}]"
+    text = f"derived: [{{label: {label}, {rule}}}]"
+
+    assert faults(text) == [f"derived[0].label: {label!r} is nodetruth's own; choose another"]
+
+
+@pytest.mark.parametrize(
     ("text", "where", "words"),
     [
         ("mode: loud", "mode", ["observe", "labels", "enforce"]),
-        ("required: [gpu]", "required", ["cpu", "memory", "disk"]),
+        ("required: [tpu]", "required", ["cpu", "memory", "disk", "gpu", "data"]),
         ("taints: {unknown: Evict}", "taints.unknown", ["NoSchedule", "NoExecute", "None"]),
         ("condition: {healthy: 'yes'}", "condition.healthy", ["True", "False"]),
     ],

@@ -118,4 +118,21 @@ def test_patience_lasts_to_the_next_deadline_and_no_longer(clock: Clock) -> None
 
     assert before == DEADLINE - 1
     assert patience == [DEADLINE, DEADLINE - 2, float("inf")]
-    assert newest.patience() == float("inf")
+    assert newest.patience() == PERIOD + DEADLINE
+
+
+def test_a_probe_that_says_itself_that_it_was_late_is_news(clock: Clock) -> None:
+    """By then the clock has said so too, but nobody looked at the clock."""
+    answers: list[Known | Unknown] = [INTEL, LATE, LATE, INTEL]
+    told: list[float] = []
+
+    def look() -> Known | Unknown:
+        clock.now += DEADLINE + 1
+        return answers.pop(0)
+
+    newest = Newest([task(look)], lambda: told.append(clock.now), clock=clock)
+    for _ in range(4):
+        newest.ask(Probe.CPU)
+
+    first, step = 1000.0, DEADLINE + 1
+    assert told == [first + step, first + 2 * step, first + 4 * step]

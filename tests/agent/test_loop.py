@@ -14,7 +14,7 @@ from agent.loop import HEARTBEAT, Identity, Loop
 from agent.newest import Newest, Task
 from labeler.desired import Policy
 from labeler.diff import Cause, Drift
-from labeler.facts import Cpu, Known, Memory, Probe, Unknown
+from labeler.facts import Cpu, Data, Gpu, Known, Memory, Probe, Unknown
 from labeler.node import NodeError, NodeMissing, NodeMoved, NodeRefused, NodeUnavailable
 from labeler.reconcile import Round
 from labeler.rules import Operator, Requirement, Rule
@@ -62,6 +62,8 @@ class Machine:
             Probe.CPU: Cpu("amd-epyc", 96),
             Probe.MEMORY: Memory(1 << 39),
             Probe.DISK: Unknown("hung"),
+            Probe.GPU: Gpu(),
+            Probe.DATA: Data({}),
         }
         self.newest = Newest(
             Task(probe=probe, look=self._look(probe), period=60, deadline=5) for probe in Probe

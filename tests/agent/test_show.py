@@ -11,7 +11,7 @@ from agent.show import FORMATS, Said, of_round
 from labeler.desired import Desired, Policy, Recall, desired
 from labeler.diff import diff
 from labeler.evidence import Evidence
-from labeler.facts import GIB, Cpu, Disk, Facts, Medium, Memory, Probe, Unknown
+from labeler.facts import GIB, Cpu, Data, Disk, Facts, Gpu, Medium, Memory, Probe, Unknown
 from labeler.reconcile import Round
 from labeler.rules import Operator, Requirement, Rule
 from labeler.seen import Seen
@@ -20,7 +20,13 @@ from labeler.vocabulary import Effect, TaintKey, Vocabulary
 CPU = Cpu("amd-epyc", 64)
 MEMORY = Memory(125 * GIB)
 DISK = Disk(Medium.HDD, "sas", ("sda", "sdb"))
-BLIND: Facts = {Probe.CPU: CPU, Probe.MEMORY: MEMORY, Probe.DISK: Unknown("/data: no such device")}
+NOTHING: Facts = {Probe.GPU: Gpu(), Probe.DATA: Data({})}
+BLIND: Facts = {
+    **NOTHING,
+    Probe.CPU: CPU,
+    Probe.MEMORY: MEMORY,
+    Probe.DISK: Unknown("/data: no such device"),
+}
 SEEING: Facts = {**BLIND, Probe.DISK: DISK}
 GOLD = Rule("gold", "true", (Requirement("cpu", Operator.EXISTS),))
 POLICY = Policy(
@@ -86,8 +92,11 @@ def test_json_holds_the_whole_its_labels_in_order() -> None:
             "cpu": {"family": "amd-epyc", "cores": 64},
             "memory": {"total": 125 * GIB},
             "disk": {"medium": "hdd", "interface": "sas", "devices": ["sda", "sdb"]},
+            "gpu": {"cards": {}, "driver": "", "away": []},
+            "data": {"percents": {}},
         },
         "unknown": {},
+        "notes": [],
     }
 
 

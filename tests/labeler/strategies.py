@@ -4,13 +4,28 @@ from hypothesis import strategies as st
 
 from labeler.datasets import Dataset
 from labeler.desired import Policy
-from labeler.facts import Cpu, Disk, Facts, Known, Medium, Memory, Probe, Unknown
+from labeler.facts import (
+    Card,
+    Cpu,
+    Data,
+    Disk,
+    Facts,
+    Gpu,
+    Known,
+    Medium,
+    Memory,
+    Probe,
+    Sharing,
+    Unknown,
+)
 from labeler.rules import Operator, Requirement, Rule
 from labeler.seen import Seen, Taint
+from labeler.spelling import GpuWords
 from labeler.vocabulary import ANNOTATIONS, Effect, Label, Mode, TaintKey, Vocabulary
 
 PREFIXES = st.sampled_from(["", "example.com"])
 DERIVED = ("size", "grade")
+STEMMED = ("accelerator.nvidia-h100", "accelerator.x", "data/imagenet", "data-percent/block1")
 WORDS = st.sampled_from(["a", "b-c", "ssd", "healthy", "true", "0", "7", "64", "x.y", "9" * 63])
 TEXTS = st.sampled_from(
     [
@@ -41,7 +56,7 @@ def rulebooks(draw: st.DrawFn) -> tuple[Rule, ...]:
     """Draw rules of which each builds on labels of ours and of the rules above it alone."""
     rules: list[Rule] = []
     for label in draw(st.lists(st.sampled_from(DERIVED), max_size=4)):
-        keys = [*map(str, Label), *(rule.label for rule in rules)]
+        keys = [*map(str, Label), *STEMMED, *(rule.label for rule in rules)]
         needs = draw(st.lists(requirements(keys), min_size=1, max_size=3))
         rules.append(Rule(label, draw(WORDS), tuple(needs)))
     return tuple(rules)
@@ -50,8 +65,31 @@ def rulebooks(draw: st.DrawFn) -> tuple[Rule, ...]:
 CPUS = st.builds(Cpu, WORDS, st.integers(1, 512))
 MEMORIES = st.builds(Memory, st.integers(1 << 28, 1 << 45))
 DISKS = st.builds(Disk, st.sampled_from(Medium), WORDS, st.lists(WORDS, max_size=3).map(tuple))
+PRODUCTS = st.sampled_from(
+    ["", "NVIDIA H100 80GB HBM3", "Tesla T4", "NVIDIA A100-SXM4-80GB", "\ufffd", "x" * 300]
+)
+CARDS = st.builds(
+    Card,
+    product=PRODUCTS,
+    memory=st.sampled_from([0, 1, 85520809984]),
+    sharing=st.sampled_from(Sharing),
+    clique=st.sampled_from(["", "c0ffee.1", "/"]),
+    fault=st.sampled_from(["", "", "lost"]),
+    blind=st.sampled_from(["", "", "NoPermission"]),
+)
+ADDRESSES = st.sampled_from([f"0000:{bus:02x}:00.0" for bus in range(4)])
+GPUS = st.builds(
+    Gpu,
+    st.dictionaries(ADDRESSES, CARDS, max_size=4),
+    st.sampled_from(["", "570.1"]),
+    st.lists(ADDRESSES, max_size=1).map(tuple),
+)
+NAMES = st.sampled_from(["imagenet", "block1", "n" * 63])
+DATASETS = st.builds(Data, st.dictionaries(NAMES, st.sampled_from([0, 5, 95, 100])))
 UNKNOWNS = st.builds(
-    Unknown, st.sampled_from(["hung", "no such file", "\N{GREEK SMALL LETTER PI}" * 300])
+    Unknown,
+    st.sampled_from(["hung", "no such file", "\N{GREEK SMALL LETTER PI}" * 300]),
+    st.sampled_from([None, 0, 1200]),
 )
 
 
@@ -62,6 +100,8 @@ def facts(draw: st.DrawFn, *, known: bool = True, unknown: bool = True) -> Facts
         Probe.CPU: CPUS,
         Probe.MEMORY: MEMORIES,
         Probe.DISK: DISKS,
+        Probe.GPU: GPUS,
+        Probe.DATA: DATASETS,
     }
     found: dict[Probe, Known | Unknown] = {}
     for probe, kind in kinds.items():
@@ -82,6 +122,9 @@ def policies(draw: st.DrawFn) -> Policy:
         vocabulary=Vocabulary(draw(PREFIXES), frozenset(rule.label for rule in rules)),
         mode=draw(st.sampled_from([Mode.LABELS, Mode.ENFORCE])),
         required=draw(st.frozensets(st.sampled_from(Probe))),
+        gpus=GpuWords(
+            draw(st.sampled_from([{}, {"nvidia-h100": "h100"}])), draw(st.integers(0, 5))
+        ),
         rules=rules,
         effects={
             TaintKey.MAINTENANCE: draw(st.sampled_from(Effect)),
@@ -110,7 +153,8 @@ TAINTS = st.lists(
 @st.composite
 def nodes(draw: st.DrawFn) -> Seen:
     """Draw a Node that carries keys of ours and of others."""
-    ours = [*Label, *DERIVED, *(f"example.com/{label}" for label in Label)]
+    under = Vocabulary("example.com")
+    ours = [*Label, *STEMMED, *DERIVED, *map(under.key, [*Label, *STEMMED])]
     keys = st.one_of(st.sampled_from(ours), WORDS)
     return Seen(
         name="n1",

@@ -5,14 +5,15 @@ from itertools import pairwise
 
 import pytest
 
-from labeler.desired import Desired, Judgement, Policy, Recall, desired, overrule
+from labeler.desired import Desired, Policy, Recall, desired
 from labeler.evidence import Evidence
-from labeler.facts import GIB, Cpu, Disk, Facts, Medium, Memory, Probe, Unknown
+from labeler.facts import GIB, Cpu, Data, Disk, Facts, Gpu, Medium, Memory, Probe, Unknown
+from labeler.judgement import Judgement, overrule
 from labeler.maintenance import Maintenance
 from labeler.rules import Operator, Requirement, Rule
 from labeler.seen import Condition, Seen, Taint
 from labeler.spelling import nominal
-from labeler.vocabulary import MAINTENANCE, Effect, Label, Mode, Status, TaintKey, Vocabulary
+from labeler.vocabulary import MAINTENANCE, Effect, Mode, Status, TaintKey, Vocabulary
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 BLANK = Recall(Evidence(boot="b", uid="u"))
@@ -21,6 +22,8 @@ HEALTHY: Facts = {
     Probe.CPU: Cpu("intel-xeon", 64),
     Probe.MEMORY: Memory(int(125.6 * GIB)),
     Probe.DISK: Disk(Medium.SSD, "nvme", ("nvme0n1",)),
+    Probe.GPU: Gpu(),
+    Probe.DATA: Data({}),
 }
 BLIND: Facts = {**HEALTHY, Probe.DISK: Unknown("no answer within 10 s")}
 EFFECTS = {
@@ -58,7 +61,7 @@ def test_a_healthy_machine_says_all_it_is() -> None:
 def test_a_prefix_stands_before_every_key() -> None:
     want = decide(HEALTHY, Policy(vocabulary=Vocabulary("example.com")))
 
-    assert set(want.labels) == {f"example.com/{label}" for label in Label}
+    assert set(want.labels) == {f"example.com/{label}" for label in decide(HEALTHY).labels}
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 import pytest
 
 from labeler.evidence import LIMIT, Evidence, believe, encode, encode_found, found, gather
-from labeler.facts import Cpu, Disk, Known, Medium, Memory, Probe, Unknown
+from labeler.facts import Card, Cpu, Data, Disk, Gpu, Known, Medium, Memory, Probe, Unknown
 from labeler.seen import Seen
 from labeler.vocabulary import EVIDENCE, FOUND, Vocabulary
 
+CLOCK = datetime(2026, 12, 1, tzinfo=UTC)
 NOW = Evidence(boot="b1", uid="u1", agent="2")
 FACTS: Mapping[Probe, Known] = {
     Probe.CPU: Cpu("intel-xeon", 64),
@@ -37,8 +39,8 @@ def test_evidence_survives_the_node() -> None:
 
 
 def test_two_versions_that_see_the_same_do_not_rewrite_each_other() -> None:
-    same = gather({**FACTS, Probe.DISK: Unknown("hung")}, KEPT, "2")
-    other = gather({**FACTS, Probe.CPU: Cpu("intel-xeon", 32)}, KEPT, "2")
+    same = gather({**FACTS, Probe.DISK: Unknown("hung")}, KEPT, "2", CLOCK)
+    other = gather({**FACTS, Probe.CPU: Cpu("intel-xeon", 32)}, KEPT, "2", CLOCK)
 
     assert same == KEPT
     assert other.agent == "2"
@@ -84,7 +86,9 @@ def test_too_long_an_annotation_is_not_read() -> None:
 
 
 def test_a_probe_that_fails_keeps_what_it_saw_and_says_why() -> None:
-    after = gather({Probe.CPU: Unknown("hung")}, Evidence(boot="b", uid="u", facts=FACTS), "2")
+    after = gather(
+        {Probe.CPU: Unknown("hung")}, Evidence(boot="b", uid="u", facts=FACTS), "2", CLOCK
+    )
 
     assert after.facts == FACTS
     assert after.unknown == {Probe.CPU: "hung"}
@@ -93,18 +97,37 @@ def test_a_probe_that_fails_keeps_what_it_saw_and_says_why() -> None:
 def test_a_probe_that_sees_again_is_no_longer_unknown() -> None:
     before = Evidence(boot="b", uid="u", unknown={Probe.CPU: "hung"})
 
-    assert gather(FACTS, before, "2").unknown == {}
-    assert gather({}, before, "2").unknown == {Probe.CPU: "hung"}
+    assert gather(FACTS, before, "2", CLOCK).unknown == {}
+    assert gather({}, before, "2", CLOCK).unknown == {Probe.CPU: "hung"}
 
 
 def test_the_annotation_stays_inside_its_limit() -> None:
+    """With 16 GPUs and 32 datasets, of long names, and every probe blind: half at most."""
+    card = Card(
+        product="NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition",
+        uuid="GPU-11111111-2222-3333-4444-555555555555",
+        memory=1 << 60,
+        clique="11111111-2222-3333-4444-555555555555.32766",
+        fault="gone from the PCI bus",
+        blind="NVMLError_LibRmVersionMismatch",
+    )
+    large: Mapping[Probe, Known] = {
+        Probe.GPU: Gpu({f"0000:{bus:02x}:00.0": card for bus in range(16)}, "580.126.09"),
+        Probe.DATA: Data({f"{number:063}": 95 for number in range(32)}),
+        Probe.DISK: Disk(Medium.HDD, "sata", tuple(f"nvme{number}n1" for number in range(32))),
+    }
     worst = gather(
-        {probe: Unknown('"\N{GREEK SMALL LETTER PI}' * 5000) for probe in Probe},
-        Evidence(boot="b" * 36, uid="u" * 36, facts=FACTS),
+        {probe: Unknown("no answer within 86400 s", 1200) for probe in Probe},
+        Evidence(boot="b" * 36, uid="u" * 36, facts={**FACTS, **large}),
         "2",
+        CLOCK,
+    )
+    absurd = gather(
+        {probe: Unknown('"\N{GREEK SMALL LETTER PI}' * 5000) for probe in Probe}, worst, "2", CLOCK
     )
 
-    assert len(encode(worst).encode()) <= LIMIT
+    assert len(encode(worst).encode()) <= LIMIT / 2
+    assert len(encode(absurd).encode()) <= LIMIT
 
 
 def test_the_same_evidence_is_the_same_text() -> None:

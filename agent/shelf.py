@@ -1,0 +1,60 @@
+"""Turn what lies below the data roots into the fact, and into the document beside the Node.
+
+Keeps what was said last, so that a copy that runs for hours moves a percentage
+once a minute at most.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from agent.probes.data import DataProbe
+from labeler import bitmaps
+from labeler.datasets import Datasets, Listing, labelled
+from labeler.facts import Data
+
+RISE: Final = 60.0
+"""Seconds between two rises of a percentage: each is a write that every watcher of Nodes gets."""
+
+
+class Shelf:
+    """The datasets of this machine."""
+
+    def __init__(
+        self, probe: DataProbe, *, hashed: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._probe = probe
+        self._hashed = hashed
+        self._clock = clock
+        self._risen = float("-inf")
+        self._said = Data({})
+        self._written: tuple[Datasets, str] | None = None
+        self.listing = Listing(Datasets(()), {})
+        """What the last look that succeeded found."""
+        self.left_out = 0
+        """Datasets that lie here and are not labelled, for there are too many."""
+
+    def look(self) -> Data:
+        """Look at the roots, and say what is to be labelled."""
+        self.listing = self._probe.look()
+        now = self._clock()
+        before = self._said.percents
+        percents, self.left_out = labelled(
+            self.listing.datasets.found,
+            before,
+            rise=now - self._risen >= RISE,
+            hashed=self._hashed,
+        )
+        if any(percent > before.get(name, percent) for name, percent in percents.items()):
+            self._risen = now
+        self._said = Data(percents)
+        return self._said
+
+    def document(self) -> str | None:
+        """Return the shard bitmaps to publish; ``None`` before there were any."""
+        found = self.listing.datasets
+        if self._written is None or self._written[0] != found:
+            if self._written is None and not found.found:
+                return None
+            self._written = found, bitmaps.publish(found.found, hashed=self._hashed)
+        return self._written[1]
