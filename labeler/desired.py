@@ -79,6 +79,8 @@ class Desired:
     """What the status label says; ``None`` while that is open."""
     ends: datetime | None = None
     """When the maintenance under way ends by itself."""
+    resting: frozenset[str] = frozenset()
+    """Contested keys and taints whose turn has not come: they are left as they stand."""
 
 
 def desired(facts: Facts, memory: Recall, seen: Seen, policy: Policy, now: datetime) -> Desired:
