@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from agent.backoff import Backoff
@@ -26,6 +27,8 @@ ATTEST: Final = 60.0
 """Seconds between two renewals of the Lease."""
 REMARK: Final = 60.0
 """Seconds between two Events about edits by hand."""
+AGAIN: Final = 600.0
+"""Seconds between two Events about one contest, while it lasts."""
 
 _log = logging.getLogger(__name__)
 
@@ -42,10 +45,14 @@ class Aside:
         self._pool = ThreadPoolExecutor(1, "aside")
         self._errands = {"condition": _Errand()}
         self._attested = self._remarked = float("-inf")
+        self._told: dict[tuple[str, float], float] = {}
         self._status: str | None = None
         self._key = policy.vocabulary.key(Label.STATUS)
 
     def beat(self) -> None:
+        """Do nothing."""
+
+    def resumed(self) -> None:
         """Do nothing."""
 
     def troubled(self, error: NodeError) -> None:
@@ -66,8 +73,11 @@ class Aside:
         self._submit("remark", lambda: self._node.tell("LabelPutRight", text, warning=True))
 
     def ended(self, one: Round, *, confirmed: bool) -> None:
-        """Say the condition, the transition and the attestation, where each is due."""
-        if self._policy.mode is Mode.OBSERVE or not one.settled:
+        """Say the contests, the condition, the transition and the attestation, where due."""
+        if self._policy.mode is Mode.OBSERVE:
+            return
+        self._contended(one)
+        if not one.settled:
             return
         self._transition(one)
         condition = one.want.condition
@@ -78,6 +88,18 @@ class Aside:
         if confirmed and now - self._attested >= ATTEST:
             self._attested = now
             self._submit("attestation", self._node.attest)
+
+    def _contended(self, one: Round) -> None:
+        """Name each key that somebody keeps writing, who does it, and the way out."""
+        now = self._clock()
+        lasting = {(contest.key, contest.since): contest for contest in one.contests}
+        self._told = {which: at for which, at in self._told.items() if which in lasting}
+        for which, contest in lasting.items():
+            if now - self._told.get(which, float("-inf")) >= AGAIN:
+                self._told[which] = now
+                reason, text = f"{contest.part.capitalize()}Contested", str(contest)
+                tell = partial(self._node.tell, reason, text, warning=True)
+                self._submit(f"word on {contest.key}", tell)
 
     def _transition(self, one: Round) -> None:
         before = self._status or one.seen.labels.get(self._key)

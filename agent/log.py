@@ -5,7 +5,9 @@ import logging
 import sys
 from datetime import UTC, datetime
 
+from labeler.contention import Contest
 from labeler.diff import Drift
+from labeler.managers import UNKNOWN
 from labeler.node import NodeError, NodeMoved
 from labeler.reconcile import Round
 from labeler.seen import Seen
@@ -47,6 +49,7 @@ class Log:
     def __init__(self) -> None:
         self._trouble = ""
         self._told = False
+        self._contests: tuple[Contest, ...] = ()
 
     def beat(self) -> None:
         """Do nothing."""
@@ -54,16 +57,21 @@ class Log:
     def drifted(self, seen: Seen, drifts: tuple[Drift, ...]) -> None:
         """Log every key that another hand touched."""
         for one in drifts:
-            fields = {"node": seen.name, "key": one.key, "cause": one.cause}
-            _log.warning(
-                "%s was %s by another hand; it is put right",
-                one.key,
-                one.cause,
-                extra={"fields": fields},
-            )
+            fields = {
+                "node": seen.name,
+                "key": one.key,
+                "cause": one.cause,
+                "manager": one.manager,
+            }
+            hand = "another hand" if one.manager == UNKNOWN else one.manager
+            _log.warning("%s was %s by %s", one.key, one.cause, hand, extra={"fields": fields})
+
+    def resumed(self) -> None:
+        """Do nothing: why the watch ended was logged."""
 
     def ended(self, one: Round, *, confirmed: bool) -> None:
-        """Log what was written, and the first time that all is as it should be."""
+        """Log what was written, who contests what, and the first time that all is as it should."""
+        self._contended(one)
         if one.written:
             fields = {
                 "node": one.after.name,
@@ -80,6 +88,19 @@ class Log:
         if confirmed and (self._trouble or not self._told):
             self._trouble, self._told = "", True
             _log.info("the Node says what it should; status is %s", one.want.status)
+
+    def _contended(self, one: Round) -> None:
+        """Log each contest once when it begins, and once when it is over."""
+        before = {(contest.key, contest.since) for contest in self._contests}
+        for contest in one.contests:
+            if (contest.key, contest.since) not in before:
+                fields = {"node": one.after.name, "key": contest.key, "manager": contest.manager}
+                _log.warning("%s", contest, extra={"fields": fields})
+        lasting = {contest.key for contest in one.contests}
+        for contest in self._contests:
+            if contest.key not in lasting:
+                _log.info("%s %s is contested no more", contest.part, contest.key)
+        self._contests = one.contests
 
     def troubled(self, error: NodeError) -> None:
         """Log an error once, however often it comes in a row."""

@@ -6,15 +6,17 @@ thread; it alone writes labels and taints, so no two rounds ever overlap.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from threading import Event, Thread
-from typing import Final, Protocol
+from typing import Final
 
 from agent.backoff import Backoff
 from agent.newest import Newest
+from agent.observer import Observer
+from labeler.contention import Contention
 from labeler.desired import Desired, Policy, Recall, desired
-from labeler.diff import Drift, drift
+from labeler.diff import drift
 from labeler.evidence import Evidence, believe, found
 from labeler.node import Node, NodeError, NodeMissing, NodeMoved, NodeUnavailable
 from labeler.reconcile import Round, reconcile
@@ -27,22 +29,6 @@ GRACE: Final = 1.0
 """Seconds the first round waits for every probe; a hung one delays no longer."""
 STEADY: Final = 5.0
 """Seconds a watch must have lived for its end to count as no failure."""
-
-
-class Observer(Protocol):
-    """Looks at what happens; log, metrics, readiness and what may wait are observers."""
-
-    def beat(self) -> None:
-        """See that the loop lives."""
-
-    def drifted(self, seen: Seen, drifts: tuple[Drift, ...]) -> None:
-        """See that other hands touched keys of ours."""
-
-    def ended(self, one: Round, *, confirmed: bool) -> None:
-        """See a round that ended."""
-
-    def troubled(self, error: NodeError) -> None:
-        """See why a round or a watch came to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +57,8 @@ class Loop:
         self._observers = observers
         self._recall: Recall | None = None
         self._said: Desired | None = None
+        self._contention = Contention(policy.vocabulary.vital)
+        self._since: float | None = None
         self._stop = Event()
         self._wake = Event()
         self._read = Event()
@@ -106,7 +94,8 @@ class Loop:
             one = self._round(seen)
         except NodeError as err:
             return self._trouble(err, hold=True)
-        said = one.settled and one.want.complete and not one.patch
+        vouched = not any(contest.vital for contest in one.contests)
+        said = one.settled and one.want.complete and not one.patch and vouched
         self.confirmed = said and self._node.confirmed()
         self._tell(lambda observer: observer.ended(one, confirmed=self.confirmed))
         if one.refused:
@@ -120,16 +109,22 @@ class Loop:
     def _seen(self) -> Seen:
         seen = self._node.seen()
         if seen is None:
-            self._recall = self._said = None
+            self._recall = self._said = self._since = None
+            self._contention = Contention(self._contention.vital)
             raise NodeMissing(self._node.name, self._node.place)
         return seen
 
     def _round(self, seen: Seen) -> Round:
         self._look_for_drift(seen)
+        # Asked before the facts: a change that comes in between belongs to the next round.
+        since = self._newest.since()
+        self._since = since if self._since is None else self._since
         facts = self._newest.facts()
 
         def decide(seen: Seen) -> Desired:
-            return desired(facts, self._remember(seen), seen, self._policy, datetime.now(UTC))
+            memory = self._remember(seen)
+            want = desired(facts, memory, seen, self._policy, datetime.now(UTC))
+            return self._contention.rest(want, self._newest.clock())
 
         one = reconcile(self._node, seen, decide, self._policy.vocabulary, self._policy.mode)
         settled = one.settled and self._policy.mode is not Mode.OBSERVE
@@ -137,15 +132,30 @@ class Loop:
         found = one.want.found if settled else self._remember(one.seen).found
         self._recall = Recall(one.want.evidence, found, self._identity.version)
         self._said = one.want if settled else None
-        return one
+        return self._timed(one)
+
+    def _timed(self, one: Round) -> Round:
+        """Note what took place when: who contests what, and how long a fact waited to be said."""
+        now = self._newest.clock()
+        if self._contention.tracks:
+            self._contention = self._contention.settled(one.want, one.left, one.repaired, now)
+        since = self._since
+        if one.settled or one.written:
+            self._since = None
+        lag = now - since if one.written and since is not None else None
+        return replace(one, contests=self._contention.contests(), lag=lag)
 
     def _look_for_drift(self, seen: Seen) -> None:
         said, self._said = self._said, None
         # Whatever comes of this round, the next starts from what it leaves: no edit counts twice.
+        if self._recall and self._recall.evidence.uid != seen.uid:
+            self._contention = Contention(self._contention.vital)
         if said is None or said.evidence.uid != seen.uid:
             return
         drifts = drift(seen, said)
         if drifts:
+            now = self._newest.clock()
+            self._contention = self._contention.drifted(seen, said, drifts, now)
             self._tell(lambda observer: observer.drifted(seen, drifts))
 
     def _remember(self, seen: Seen) -> Recall:
@@ -157,7 +167,8 @@ class Loop:
         return Recall(believe(seen, now), found(seen, words), self._identity.version)
 
     def _rest(self, one: Round) -> float:
-        rest = min(HEARTBEAT, self._newest.patience())
+        turn = self._contention.patience(self._newest.clock())
+        rest = min(HEARTBEAT, self._newest.patience(), turn)
         if one.want.ends:
             rest = min(rest, max(0.0, (one.want.ends - datetime.now(UTC)).total_seconds()))
         return rest
@@ -216,4 +227,5 @@ class Loop:
                 self._report(err)
             if time.monotonic() - began >= STEADY:
                 backoff.reset()
-            self._stop.wait(max(wait or 0, backoff.next()))
+            if not self._stop.wait(max(wait or 0, backoff.next())):
+                self._tell(lambda observer: observer.resumed())

@@ -1,7 +1,7 @@
-"""Count and show what happened: the only module that imports ``prometheus_client``.
+"""Count and show what happened; only this and ``drifts`` import ``prometheus_client``.
 
 Every label has a bounded set of values: names of the vocabulary, of the site's
-derived labels, of probes, and of verbs and codes.
+derived labels, of probes, of verbs and codes, and of the first few managers.
 """
 
 import time
@@ -19,35 +19,32 @@ from prometheus_client import (
 )
 from prometheus_client.core import GaugeMetricFamily, Metric
 
+from agent.drifts import Drifts
 from agent.newest import Newest
-from labeler.diff import Drift, Patch
+from labeler.diff import Drift
 from labeler.facts import Known, Probe, Unknown
 from labeler.node import NodeError
 from labeler.reconcile import Round
 from labeler.seen import Seen
-from labeler.vocabulary import Mode, Status
+from labeler.vocabulary import ANNOTATIONS, Mode, Status
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _PROBE_SECONDS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10)
+_LAG_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30)
 
 
 class Metrics:
     """An observer of rounds, of probes and of requests."""
 
-    def __init__(self, version: str, mode: Mode) -> None:
+    def __init__(self, version: str, mode: Mode, prefix: str = "") -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
-        self._drift = Counter(
-            "nodetruth_drift",
-            "Edits of keys of ours by other hands, by key and cause.",
-            ["key", "cause"],
-            registry=registry,
-        )
+        self._drifts = Drifts(registry, prefix)
         self._wrong = Gauge(
             "nodetruth_labels_wrong",
-            "Keys and taint lists that differed from what the Node should say, in the last round.",
+            "Labels and taints that differ from what the Node should say, after the last round.",
             registry=registry,
         )
         self._status = Gauge(
@@ -92,6 +89,17 @@ class Metrics:
             registry=registry,
             buckets=_PROBE_SECONDS,
         )
+        self._lag = Histogram(
+            "nodetruth_fault_to_label_seconds",
+            "From a fact's change to the server's answer to the write that says it.",
+            registry=registry,
+            buckets=_LAG_SECONDS,
+        )
+        self._restarts = Counter(
+            "nodetruth_watch_restarts",
+            "Times that the Node was followed anew, since the watch had ended or failed.",
+            registry=registry,
+        )
         self._missed = Counter(
             "nodetruth_probe_skipped",
             "Runs of a probe that did not start, since the one before had not ended.",
@@ -121,15 +129,20 @@ class Metrics:
 
     def drifted(self, _seen: Seen, drifts: tuple[Drift, ...]) -> None:
         """Count each key that another hand touched."""
-        for one in drifts:
-            self._drift.labels(one.key, one.cause).inc()
+        self._drifts.drifted(drifts)
+
+    def resumed(self) -> None:
+        """Count a watch that was begun anew."""
+        self._restarts.inc()
 
     def ended(self, one: Round, *, confirmed: bool) -> None:
         """Count the write and show the status."""
         for status in Status:
             self._status.labels(status).set(status == one.want.status)
-        left = Patch() if one.settled else one.patch
-        self._wrong.set(len(left.labels) + (left.taints is not None))
+        self._drifts.ended(one)
+        self._wrong.set(len(one.left - ANNOTATIONS))
+        if one.lag is not None:
+            self._lag.observe(one.lag)
         self._patches.labels("applied").inc(one.written is not None)
         self._patches.labels("moved").inc(one.moves)
         self._patches.labels("refused").inc(one.refused is not None)

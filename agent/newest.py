@@ -71,7 +71,8 @@ class Newest:
         observe: Observer = lambda _probe, _fact, _seconds: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._clock = clock
+        self.clock = self._clock = clock
+        self._since: float | None = None
         self._changed = changed
         self._observe = observe
         self._lock = Lock()
@@ -93,6 +94,8 @@ class Newest:
         end = self._clock()
         with self._lock:
             state.asked, state.answered, state.fact = None, end, fact
+            if fact != before and self._since is None:
+                self._since = end
         self._observe(probe, fact, end - start)
         if fact != before:
             self._changed()
@@ -103,6 +106,12 @@ class Newest:
         with self._lock:
             found = {probe: state.now(now) for probe, state in self._states.items()}
         return {probe: fact for probe, fact in found.items() if fact is not None}
+
+    def since(self) -> float | None:
+        """Return when the first of the changes came that nobody asked for yet, and forget it."""
+        with self._lock:
+            since, self._since = self._since, None
+        return since
 
     def complete(self) -> bool:
         """Tell whether every probe has answered or missed its deadline."""

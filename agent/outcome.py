@@ -36,6 +36,9 @@ class Outcome:
     def drifted(self, seen: Seen, drifts: tuple[Drift, ...]) -> None:
         """Do nothing."""
 
+    def resumed(self) -> None:
+        """Do nothing."""
+
     def ended(self, one: Round, *, confirmed: bool) -> None:
         """Show a complete round whenever it says something new."""
         if not one.want.complete or not (confirmed or self._mode is Mode.OBSERVE):

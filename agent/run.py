@@ -46,7 +46,7 @@ class Agent:
         self._wish = wish
         self._code = OK
         self._policy = settings.policy()
-        self._metrics = Metrics(version("nodetruth"), settings.mode)
+        self._metrics = Metrics(version("nodetruth"), settings.mode, settings.label_prefix)
         self._health = Health(settings.mode)
         self._machine = Machine(settings, self._child_lost)
         jobs = self._machine.tasks

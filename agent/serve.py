@@ -50,9 +50,18 @@ class Health:
     def drifted(self, seen: Seen, drifts: tuple[Drift, ...]) -> None:
         """Do nothing: an edit that is put right makes nobody unready."""
 
+    def resumed(self) -> None:
+        """Do nothing: that a watch ended was said, and rounds say whether it is up."""
+
     def ended(self, one: Round, *, confirmed: bool) -> None:
-        """Note that the Node is true, once it is known to be; doubt it when that takes long."""
-        if confirmed or (self._mode is Mode.OBSERVE and one.want.complete):
+        """Note that the Node is true, once it is known to be; doubt it when that takes long.
+
+        A vital key that somebody else keeps writing is doubted at once.
+        """
+        contests = [str(contest) for contest in one.contests if contest.vital]
+        if contests:
+            self._ready, self._why = False, "; ".join(contests)
+        elif confirmed or (self._mode is Mode.OBSERVE and one.want.complete):
             self._ready, self._since = True, self._clock()
         elif self._ready and self._clock() - self._since > DOUBT:
             self._ready, self._why = False, "the watch has not confirmed the Node's last state"

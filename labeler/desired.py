@@ -75,6 +75,8 @@ class Desired:
     """What the status label says; ``None`` while that is open."""
     ends: datetime | None = None
     """When this changes by itself: a maintenance ends, or patience with a blind probe."""
+    resting: frozenset[str] = frozenset()
+    """Contested keys and taints whose turn has not come: they are left as they stand."""
 
     def owns(self, key: str) -> bool:
         """Tell whether a whole label key is ours to set and remove, or a forgery."""

@@ -6,11 +6,13 @@ is drift. Pure.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from labeler import evidence
 from labeler.desired import Desired
+from labeler.folding import folded
+from labeler.managers import UNKNOWN, Managers, Part
 from labeler.seen import Seen, Taint
 from labeler.vocabulary import ANNOTATIONS, EVIDENCE, FOUND, TaintKey, Vocabulary, is_our_taint
 
@@ -47,6 +49,8 @@ class Drift:
 
     key: str
     cause: Cause
+    manager: str = UNKNOWN
+    """Whose hand it was, where the server noted it."""
 
 
 def diff(seen: Seen, want: Desired) -> Patch:
@@ -54,20 +58,37 @@ def diff(seen: Seen, want: Desired) -> Patch:
     notes = {EVIDENCE: evidence.encode(want.evidence), FOUND: evidence.encode_found(want.found)}
     taints = _taints(seen, want)
     return Patch(
-        labels=_changes(seen.labels, want.labels, filter(want.owns, {*seen.labels, *want.owned})),
-        annotations=_changes(seen.annotations, notes, frozenset(notes)),
+        labels=_changes(seen.labels, want.labels, _awake({*seen.labels, *want.owned}, want)),
+        annotations=_changes(seen.annotations, notes, notes.keys() - want.resting),
         taints=None if taints == seen.taints else taints,
     )
 
 
 def drift(seen: Seen, said: Desired) -> tuple[Drift, ...]:
-    """Name every key of ours that no longer reads as the Node said it."""
+    """Name every key of ours that no longer reads as the Node said it, and who set it."""
     patch = diff(seen, said)
-    before = {**seen.labels, **seen.annotations}
-    keys = tuple(
-        _drift(key, before, value) for key, value in {**patch.labels, **patch.annotations}.items()
+    if not patch:
+        return ()
+    who = Managers(seen.fields)
+    parts = (
+        (Part.LABEL, seen.labels, patch.labels),
+        (Part.ANNOTATION, seen.annotations, patch.annotations),
     )
-    return keys if patch.taints is None else (*keys, *_tainted(seen.taints, patch.taints))
+    keys = tuple(
+        Drift(key, _cause(key, has, value), who.of(part, key))
+        for part, has, changes in parts
+        for key, value in changes.items()
+    )
+    hand = who.of(Part.TAINT, "")
+    return (*keys, *(Drift(key, cause, hand) for key, cause in _tainted(seen, patch)))
+
+
+def wrong(seen: Seen, want: Desired) -> frozenset[str]:
+    """Name every key of ours that does not read as it should, those that rest included."""
+    patch = diff(seen, replace(want, resting=frozenset()))
+    return frozenset(
+        (*patch.labels, *patch.annotations, *(key for key, _ in _tainted(seen, patch)))
+    )
 
 
 def cleaned(seen: Seen, vocabulary: Vocabulary) -> Patch:
@@ -90,18 +111,28 @@ def _changes(
     return {key: want.get(key) for key in sorted(keys) if has.get(key) != want.get(key)}
 
 
+def _awake(keys: Collection[str], want: Desired) -> list[str]:
+    """Return those of the keys that are ours and do not rest; invented ones rest as one name."""
+    return [
+        key
+        for key in filter(want.owns, keys)
+        if key not in want.resting and (key in want.owned or folded(key) not in want.resting)
+    ]
+
+
 def _taints(seen: Seen, want: Desired) -> tuple[Taint, ...]:
     """Return the whole list: foreign taints verbatim and in their order, then ours."""
     wanted = {taint.key: _identity(taint) for taint in want.taints}
     open_yet = set() if want.complete else set(TaintKey) - wanted.keys()
+    let_be = open_yet | want.resting
     kept = [
         taint
         for taint in seen.taints
         if not is_our_taint(taint.key)
-        or taint.key in open_yet
+        or taint.key in let_be
         or wanted.get(taint.key) == _identity(taint)
     ]
-    there = {taint.key for taint in kept}
+    there = {taint.key for taint in kept} | want.resting
     return (*kept, *(taint for taint in want.taints if taint.key not in there))
 
 
@@ -109,16 +140,19 @@ def _identity(taint: Taint) -> tuple[str, str, str]:
     return taint.key, taint.effect, taint.value
 
 
-def _drift(key: str, before: Collection[str], value: str | None) -> Drift:
+def _cause(key: str, before: Collection[str], value: str | None) -> Cause:
     if value is None:
-        return Drift(key, Cause.ADDED)
-    return Drift(key, Cause.CHANGED if key in before else Cause.REMOVED)
+        return Cause.ADDED
+    return Cause.CHANGED if key in before else Cause.REMOVED
 
 
-def _tainted(has: tuple[Taint, ...], want: tuple[Taint, ...]) -> tuple[Drift, ...]:
-    before = {_identity(taint) for taint in has if is_our_taint(taint.key)}
-    after = {_identity(taint) for taint in want if is_our_taint(taint.key)}
+def _tainted(seen: Seen, patch: Patch) -> list[tuple[str, Cause]]:
+    """Name the taints of ours that a patch would change."""
+    if patch.taints is None:
+        return []
+    before = {_identity(taint) for taint in seen.taints if is_our_taint(taint.key)}
+    after = {_identity(taint) for taint in patch.taints if is_our_taint(taint.key)}
     touched = sorted({key for key, _, _ in before ^ after})
     there = {key for key, _, _ in before}
     wanted = {key for key, _, _ in after}
-    return tuple(_drift(key, there, key if key in wanted else None) for key in touched)
+    return [(key, _cause(key, there, key if key in wanted else None)) for key in touched]

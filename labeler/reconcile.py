@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from labeler.contention import Contest
 from labeler.desired import Desired
-from labeler.diff import Patch, diff
+from labeler.diff import Patch, diff, wrong
 from labeler.node import Node, NodeError, NodeMoved, NodeRefused
 from labeler.seen import Seen
 from labeler.vocabulary import Mode, Vocabulary
@@ -35,11 +36,25 @@ class Round:
     """Times the Node moved under us before."""
     refused: NodeError | None = None
     """Why the whole was refused; then at most the vital part was written."""
+    contests: tuple[Contest, ...] = ()
+    """Which keys somebody else keeps writing, as of the end of the round."""
+    lag: float | None = None
+    """Seconds from a fact's change to the answer to the write that says it."""
 
     @property
     def settled(self) -> bool:
-        """Whether the Node says all that it should."""
+        """Whether the Node says all that it should, but for contested keys that rest."""
         return self.refused is None and (self.written is not None or not self.patch)
+
+    @property
+    def left(self) -> frozenset[str]:
+        """Keys of ours that still do not read as they should, those that rest included."""
+        return wrong(self.after, self.want)
+
+    @property
+    def repaired(self) -> frozenset[str]:
+        """Keys of ours that this round put right."""
+        return wrong(self.seen, self.want) - self.left
 
 
 def reconcile(node: Node, seen: Seen, decide: Decide, vocabulary: Vocabulary, mode: Mode) -> Round:
@@ -62,13 +77,19 @@ def _settle(node: Node, seen: Seen, decide: Decide, vocabulary: Vocabulary, mode
         after = node.apply(patch, seen)
     except NodeRefused as refusal:
         return _insist(node, replace(plan, refused=refusal), vocabulary)
-    return replace(plan, after=after, written=patch, refused=_altered(after, want))
+    return replace(plan, after=after, written=patch, refused=_altered(after, want, patch))
 
 
-def _altered(after: Seen, want: Desired) -> NodeRefused | None:
-    """Tell whether the server took the write but did not do it: a webhook may drop a key."""
+def _altered(after: Seen, want: Desired, patch: Patch) -> NodeRefused | None:
+    """Tell whether the server took the write but did not do it: a webhook may drop a key.
+
+    What was not in the write is another's work of the same moment: the next round's.
+    """
     left = diff(after, want)
-    keys = [*left.labels, *left.annotations, *(["taints"] if left.taints is not None else [])]
+    taints = left.taints is not None and patch.taints is not None
+    keys = sorted(left.labels.keys() & patch.labels.keys())
+    keys += sorted(left.annotations.keys() & patch.annotations.keys())
+    keys += ["taints"] if taints else []
     if not keys:
         return None
     return NodeRefused(

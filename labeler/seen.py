@@ -45,3 +45,5 @@ class Seen:
     taints: tuple[Taint, ...] = ()
     cordoned: bool = False
     conditions: Mapping[str, Condition] = field(default_factory=dict)
+    fields: bytes = field(default=b"", repr=False, compare=False)
+    """``metadata.managedFields`` as it came; read only when somebody asks who set a key."""

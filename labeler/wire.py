@@ -25,6 +25,7 @@ class _Meta(msgspec.Struct, rename="camel"):
     resource_version: Version = "0"
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
+    managed_fields: msgspec.Raw = msgspec.Raw()
 
 
 class _Taint(msgspec.Struct, rename="camel"):
@@ -157,6 +158,8 @@ def _seen(one: _Node) -> Seen:
         taints=tuple(Taint(t.key, t.effect, t.value, t.time_added) for t in one.spec.taints or []),
         cordoned=one.spec.unschedulable,
         conditions={c.type: c for c in conditions},
+        # A copy: the raw part alone would keep the whole message in memory.
+        fields=bytes(one.metadata.managed_fields),
     )
 
 

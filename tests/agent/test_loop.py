@@ -39,6 +39,10 @@ class Record:
     rounds: list[tuple[Round, bool]] = field(default_factory=list)
     errors: list[NodeError] = field(default_factory=list)
     beats: int = 0
+    resumes: int = 0
+
+    def resumed(self) -> None:
+        self.resumes += 1
 
     def beat(self) -> None:
         self.beats += 1
@@ -57,7 +61,7 @@ class Record:
 class Machine:
     """A machine of three probes whose answers a test sets."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self.answers: dict[Probe, Known | Unknown] = {
             Probe.CPU: Cpu("amd-epyc", 96),
             Probe.MEMORY: Memory(1 << 39),
@@ -66,7 +70,8 @@ class Machine:
             Probe.DATA: Data({}),
         }
         self.newest = Newest(
-            Task(probe=probe, look=self._look(probe), period=60, deadline=5) for probe in Probe
+            (Task(probe=probe, look=self._look(probe), period=60, deadline=5) for probe in Probe),
+            clock=clock,
         )
 
     def _look(self, probe: Probe) -> Callable[[], Known | Unknown]:
@@ -424,7 +429,7 @@ def test_a_status_set_by_hand_is_answered_with_the_way_to_do_it() -> None:
     node = FakeNode(NODE)
     loop, clock, _ = aside(node)
     loop.turn()
-    for _ in range(3):
+    for _ in range(2):
         node.edit(status="maintenance")
         loop.turn()
     until(lambda: bool(node.told))
@@ -432,7 +437,7 @@ def test_a_status_set_by_hand_is_answered_with_the_way_to_do_it() -> None:
     clock.now += 61
     node.edit(status=None)
     loop.turn()
-    until(lambda: len(node.told) == 2)
+    until(lambda: len(node.told) >= 2)
 
     text = (
         "label status was set to 'maintenance' by another hand and is put right; to take the"

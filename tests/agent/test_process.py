@@ -177,7 +177,8 @@ def test_an_edit_is_right_within_a_second_and_counted(tmp_path: Path) -> None:
         page = urllib3.request("GET", f"http://127.0.0.1:{port}/metrics").data.decode()
 
     assert after == text
-    assert 'nodetruth_drift_total{cause="changed",key="disktype"} 1.0' in page
+    counted = 'nodetruth_drift_total{cause="changed",key="disktype",manager="unknown"} 1.0'
+    assert counted in page
 
 
 def test_a_dry_run_shows_what_it_would_write_and_writes_nothing(

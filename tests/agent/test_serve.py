@@ -102,6 +102,7 @@ def test_the_page_is_what_prometheus_reads(port: Port) -> None:
     port.metrics.drifted(NODE, (Drift("cpu", Cause.CHANGED), Drift("cpu", Cause.CHANGED)))
     port.metrics.requested("PATCH", 409)
     port.metrics.skipped("disk")
+    port.metrics.resumed()
     port.metrics.troubled(NodeUnavailable("x", "y"))
 
     status, page = port.get("/metrics")
@@ -112,7 +113,9 @@ def test_the_page_is_what_prometheus_reads(port: Port) -> None:
         for sample in family.samples
     }
     assert status == 200
-    assert samples[("nodetruth_drift_total", (("cause", "changed"), ("key", "cpu")))] == 2
+    drift = (("cause", "changed"), ("key", "cpu"), ("manager", "unknown"))
+    assert samples[("nodetruth_drift_total", drift)] == 2
+    assert samples[("nodetruth_watch_restarts_total", ())] == 1
     assert samples[("nodetruth_api_requests_total", (("code", "409"), ("verb", "PATCH")))] == 1
     assert samples[("nodetruth_probe_known", (("probe", "memory"),))] == 1
     assert samples[("nodetruth_probe_known", (("probe", "disk"),))] == 0

@@ -26,6 +26,8 @@ NODE_NAME: Final = "authentication.kubernetes.io/node-name"
 class AuditLine:
     """One request, or the opening of one watch."""
 
+    at: str
+    """When the server received it: RFC 3339, to the microsecond."""
     verb: str
     uri: str
     user: str
@@ -54,6 +56,7 @@ def parse(event: Json) -> AuditLine:
     target = event.get("objectRef", {})
     user = event["user"]
     return AuditLine(
+        at=event["requestReceivedTimestamp"],
         verb=event["verb"],
         uri=event["requestURI"],
         user=user.get("username", ""),

@@ -1,14 +1,16 @@
-"""Which edits of taints are drift, and of what cause; labels are in ``test_laws``."""
+"""Which edits are drift, of what cause and by whom; more of labels is in ``test_laws``."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from labeler.desired import Desired, Policy, Recall, desired
-from labeler.diff import Cause, Drift, drift
+from labeler.diff import Cause, Drift, diff, drift, wrong
 from labeler.evidence import Evidence, encode, encode_found
 from labeler.facts import Facts, Probe, Unknown
+from labeler.managers import UNKNOWN
 from labeler.seen import Seen, Taint
 from labeler.vocabulary import EVIDENCE, FOUND, Effect, TaintKey
 
@@ -66,3 +68,41 @@ def test_an_edit_of_what_we_remember_is_drift() -> None:
     forged = replace(node(want, OURS), annotations=notes)
 
     assert drift(forged, want) == (Drift(EVIDENCE, Cause.CHANGED),)
+
+
+def test_an_edit_is_put_down_to_whom_the_server_names() -> None:
+    """Who took a key off left no name; a list of taints is whose last word it is."""
+    want = said()
+    meta: dict[str, object] = {"f:labels": {"f:status": {}}, "f:annotations": {f"f:{EVIDENCE}": {}}}
+    edits = {"manager": "kubectl-edit", "fieldsV1": {"f:metadata": meta}}
+    taints = {"manager": "kubectl-taint", "fieldsV1": {"f:spec": {"f:taints": {}}}}
+    named = node(want, FOREIGN)
+    forged = replace(
+        named,
+        labels={"status": "healthy", "size": "Large"},
+        annotations={**named.annotations, EVIDENCE: "forged", FOUND: "{}"},
+        fields=json.dumps([edits, taints]).encode(),
+    )
+    less = replace(want, labels={**want.labels, "cpu": "x"}, owned=want.owned | {"size"})
+
+    assert drift(forged, less) == (
+        Drift("cpu", Cause.REMOVED, UNKNOWN),
+        Drift("size", Cause.ADDED, UNKNOWN),
+        Drift("status", Cause.CHANGED, "kubectl-edit"),
+        Drift(EVIDENCE, Cause.CHANGED, "kubectl-edit"),
+        Drift(OURS.key, Cause.REMOVED, "kubectl-taint"),
+    )
+
+
+def test_what_rests_is_no_drift_and_in_no_patch() -> None:
+    want = replace(said(), resting=frozenset({"status", FOUND, OURS.key, "nodetruth/maintenance"}))
+    theirs = Taint("nodetruth/maintenance", "NoSchedule", "forged")
+    named = node(want, FOREIGN, theirs)
+    forged = replace(named, labels={"status": "healthy"}, annotations={EVIDENCE: "forged"})
+
+    patch = diff(forged, want)
+
+    assert list(patch.annotations) == [EVIDENCE]
+    assert (patch.labels, patch.taints) == ({}, None)
+    assert [one.key for one in drift(forged, want)] == [EVIDENCE]
+    assert wrong(forged, want) == want.resting | {EVIDENCE}

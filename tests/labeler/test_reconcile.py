@@ -171,3 +171,17 @@ def test_a_write_that_did_not_come_out_is_no_success() -> None:
 
     assert not one.settled
     assert "memory did not come out as written; look for a webhook" in str(one.refused)
+
+
+def test_what_another_wrote_in_the_same_moment_is_no_refusal() -> None:
+    """The answer shows a label that was not in our write; the next round puts it right."""
+    node = FakeNode(NODE)
+    run(node)
+    node.edit(cpu="forged")
+    node.hand = lambda node: setattr(node, "node", applied(node.read(), Patch({"memory": "7"})))
+
+    one = run(node)
+
+    assert one.settled
+    assert one.repaired == {"cpu"}
+    assert one.left == {"memory"}

@@ -78,3 +78,11 @@ def test_a_transition_is_stamped_only_when_the_status_changes() -> None:
     assert "lastTransitionTime" not in wire.condition(new, NOW, said)
     assert wire.condition(new, NOW, was)["lastTransitionTime"] == "2026-12-01T12:00:03Z"
     assert wire.condition(new, NOW, None)["lastTransitionTime"] == "2026-12-01T12:00:03Z"
+
+
+def test_the_notes_of_who_wrote_what_are_kept_as_they_came() -> None:
+    notes = [{"manager": "kubectl", "fieldsV1": {"f:metadata": {"f:labels": {"f:a": {}}}}}]
+    noted = {**BODY, "metadata": {"name": "n1", "managedFields": notes}}
+
+    assert json.loads(wire.node(json.dumps(noted).encode()).fields) == notes
+    assert wire.node(json.dumps(BODY).encode()).fields == b""
