@@ -316,7 +316,7 @@ EDITS = st.lists(st.tuples(GAPS, KEYS, st.sampled_from(["1", "2", None, "ours"])
 
 
 @given(EDITS)
-def test_no_edits_draw_more_than_four_repairs_of_a_key_a_minute(
+def test_no_edits_draw_more_than_three_repairs_of_a_key_a_minute(
     edits: list[tuple[float, str, str | None]],
 ) -> None:
     bout = started()
@@ -326,7 +326,7 @@ def test_no_edits_draw_more_than_four_repairs_of_a_key_a_minute(
     bout.sleep(200)
 
     for key in ("memory-gib", "status", "cpu"):
-        assert most(bout.times(key)) <= 4
+        assert most(bout.times(key)) <= 3
 
 
 @given(EDITS)
@@ -341,7 +341,7 @@ def test_no_key_stays_wrong_for_longer_than_its_pace(
         for key in ("memory-gib", "status", "cpu"):
             if not bout.is_wrong(key):
                 since.pop(key, None)
-            pace = VITAL_PACE if key == "status" else PACE
+            pace = 30 if key == "status" else 60
             assert bout.now - since.setdefault(key, bout.now) <= pace + 1e-6 or key not in since
 
     for gap, key, value in edits:
@@ -350,9 +350,9 @@ def test_no_key_stays_wrong_for_longer_than_its_pace(
             look()
         bout.edit(key, bout.want.labels[key] if value == "ours" else value)
         look()
-    bout.sleep(VITAL_PACE)
+    bout.sleep(30)
     assert not bout.is_wrong("status")
-    bout.sleep(PACE - VITAL_PACE)
+    bout.sleep(30)
     assert not wrong(bout.seen, bout.want)
 
 
