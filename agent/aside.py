@@ -1,9 +1,9 @@
 """Do what may wait, so that labels and taints never wait for it.
 
-The condition, the attestation and the Events go out from a thread of their
-own, one after the other. What fails is logged, once while it fails alike. The
-condition is tried again, less and less often; the attestation at its next
-turn; an Event not at all.
+The condition, the shards, the attestation and the Events go out from a thread
+of their own, one after the other. What fails is logged, once while it fails
+alike. The condition and the shards are tried again, less and less often; the
+attestation at its next turn; an Event not at all.
 """
 
 import logging
@@ -25,6 +25,8 @@ from labeler.vocabulary import MAINTENANCE, Label, Mode, Status
 
 ATTEST: Final = 60.0
 """Seconds between two renewals of the Lease."""
+PUBLISH: Final = 60.0
+"""Seconds between two writes of the list of shards, while a copy runs."""
 REMARK: Final = 60.0
 """Seconds between two Events about edits by hand."""
 AGAIN: Final = 600.0
@@ -37,13 +39,19 @@ class Aside:
     """An observer that says the rest."""
 
     def __init__(
-        self, node: Node, policy: Policy, clock: Callable[[], float] = time.monotonic
+        self,
+        node: Node,
+        policy: Policy,
+        clock: Callable[[], float] = time.monotonic,
+        document: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._node = node
         self._policy = policy
         self._clock = clock
+        self._document = document
+        self._published: tuple[str, str] | None = None
         self._pool = ThreadPoolExecutor(1, "aside")
-        self._errands = {"condition": _Errand()}
+        self._errands = {"condition": _Errand(), "shards": _Errand()}
         self._attested = self._remarked = float("-inf")
         self._told: dict[tuple[str, float], float] = {}
         self._status: str | None = None
@@ -85,9 +93,24 @@ class Aside:
         differs = condition and one.after.conditions.get(condition.type) != condition
         if condition and differs and now >= self._errands["condition"].pause_until:
             self._submit("condition", lambda: self._node.condition(condition))
+        self._publish(one.after.uid)
         if confirmed and now - self._attested >= ATTEST:
             self._attested = now
             self._submit("attestation", self._node.attest)
+
+    def _publish(self, uid: str) -> None:
+        """Write the list of shards when it has changed; another Node has none yet."""
+        document = self._document()
+        now = self._clock()
+        if document is None or (uid, document) == self._published:
+            return
+        if now >= self._errands["shards"].pause_until:
+            self._submit("shards", partial(self._put, uid, document))
+
+    def _put(self, uid: str, document: str) -> None:
+        self._node.publish(document)
+        self._published = uid, document
+        self._errands["shards"].pause_until = self._clock() + PUBLISH
 
     def _contended(self, one: Round) -> None:
         """Name each key that somebody keeps writing, who does it, and the way out."""

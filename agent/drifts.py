@@ -11,9 +11,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from agent.bounds import Few
 from labeler.diff import Drift
-from labeler.folding import folded
 from labeler.managers import UNKNOWN
 from labeler.reconcile import Round
+from labeler.vocabulary import Vocabulary
 
 MANAGERS: Final = 10
 KEYS: Final = 256
@@ -22,8 +22,8 @@ KEYS: Final = 256
 class Drifts:
     """Four families: edits, keys that are wrong now, and contests."""
 
-    def __init__(self, registry: CollectorRegistry, prefix: str) -> None:
-        self._prefix = prefix
+    def __init__(self, registry: CollectorRegistry, words: Vocabulary) -> None:
+        self._words = words
         self._keys = Few(KEYS)
         self._managers = Few(MANAGERS, UNKNOWN)
         self._begun: frozenset[tuple[str, float]] = frozenset()
@@ -71,7 +71,7 @@ class Drifts:
         self._begun = frozenset((contest.key, contest.since) for contest in one.contests)
 
     def _key(self, key: str) -> str:
-        return self._keys.name(folded(key, self._prefix))
+        return self._keys.name(self._words.folded(key))
 
     def _show(self, gauge: Gauge, keys: set[str]) -> None:
         """Set 1 for these keys, and 0 for every other that ever had a 1."""

@@ -1,11 +1,11 @@
-"""Count and show what happened; only this and ``drifts`` import ``prometheus_client``.
+"""Count and show what happened; only this, ``drifts`` and ``gauges`` import ``prometheus_client``.
 
 Every label has a bounded set of values: names of the vocabulary, of the site's
 derived labels, of probes, of verbs and codes, and of the first few managers.
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from prometheus_client import (
     CollectorRegistry,
@@ -17,16 +17,17 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
-from prometheus_client.core import GaugeMetricFamily, Metric
 
 from agent.drifts import Drifts
+from agent.gauges import Ages, Labels, Shelves
 from agent.newest import Newest
+from agent.shelf import Shelf
 from labeler.diff import Drift
 from labeler.facts import Known, Probe, Unknown
 from labeler.node import NodeError
 from labeler.reconcile import Round
 from labeler.seen import Seen
-from labeler.vocabulary import ANNOTATIONS, Mode, Status
+from labeler.vocabulary import ANNOTATIONS, Mode, Status, Vocabulary
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _PROBE_SECONDS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10)
@@ -36,12 +37,12 @@ _LAG_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30)
 class Metrics:
     """An observer of rounds, of probes and of requests."""
 
-    def __init__(self, version: str, mode: Mode, prefix: str = "") -> None:
+    def __init__(self, version: str, mode: Mode, words: Vocabulary | None = None) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
-        self._drifts = Drifts(registry, prefix)
+        self._drifts = Drifts(registry, words or Vocabulary())
         self._wrong = Gauge(
             "nodetruth_labels_wrong",
             "Labels and taints that differ from what the Node should say, after the last round.",
@@ -112,13 +113,16 @@ class Metrics:
             ["how"],
             registry=registry,
         )
+        self._labels = Labels()
+        registry.register(self._labels)
         Gauge("nodetruth_build_info", "Always 1.", ["version", "mode"], registry=registry).labels(
             version, mode
         ).set(1)
 
-    def watch(self, newest: Newest, probes: Iterable[Probe]) -> None:
-        """Show the age and the outcome of each probe's newest fact, read at each scrape."""
-        self.registry.register(_Ages(newest, tuple(probes)))
+    def watch(self, newest: Newest, probes: Iterable[Probe], shelf: Shelf) -> None:
+        """Show each probe's newest fact and what lies on the shelf, read at each scrape."""
+        self.registry.register(Ages(newest, tuple(probes)))
+        self.registry.register(Shelves(shelf))
 
     def page(self) -> bytes:
         """Return the page that Prometheus reads."""
@@ -140,6 +144,7 @@ class Metrics:
         for status in Status:
             self._status.labels(status).set(status == one.want.status)
         self._drifts.ended(one)
+        self._labels.ended(one)
         self._wrong.set(len(one.left - ANNOTATIONS))
         if one.lag is not None:
             self._lag.observe(one.lag)
@@ -170,27 +175,3 @@ class Metrics:
     def requested(self, verb: str, code: int) -> None:
         """Count a request."""
         self._requests.labels(verb, str(code)).inc()
-
-
-class _Ages:
-    def __init__(self, newest: Newest, probes: tuple[Probe, ...]) -> None:
-        self._newest = newest
-        self._probes = probes
-
-    def collect(self) -> Iterator[Metric]:
-        known = GaugeMetricFamily(
-            "nodetruth_probe_known", "1 where the probe's newest fact is known.", labels=["probe"]
-        )
-        age = GaugeMetricFamily(
-            "nodetruth_probe_age_seconds",
-            "Seconds since the probe last answered.",
-            labels=["probe"],
-        )
-        facts = self._newest.facts()
-        for probe in self._probes:
-            fact = facts.get(probe)
-            known.add_metric([probe], fact is not None and not isinstance(fact, Unknown))
-            seconds = self._newest.age(probe)
-            if seconds is not None:
-                age.add_metric([probe], seconds)
-        yield from (known, age)

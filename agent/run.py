@@ -46,12 +46,12 @@ class Agent:
         self._wish = wish
         self._code = OK
         self._policy = settings.policy()
-        self._metrics = Metrics(version("nodetruth"), settings.mode, settings.label_prefix)
+        self._metrics = Metrics(version("nodetruth"), settings.mode, self._policy.vocabulary)
         self._health = Health(settings.mode)
         self._machine = Machine(settings, self._child_lost)
         jobs = self._machine.tasks
         self._newest = Newest(jobs, lambda: self._loop.wake(), self._metrics.probed)  # noqa: PLW0108
-        self._metrics.watch(self._newest, [job.probe for job in jobs])
+        self._metrics.watch(self._newest, [job.probe for job in jobs], self._machine.shelf)
         self._schedule = Schedule(self._newest, jobs, self._metrics.skipped)
         writes = settings.mode is not Mode.OBSERVE
         self._node = open_node(place, self._metrics.requested, make=writes)
@@ -59,7 +59,7 @@ class Agent:
         self._outcome = Outcome(settings.mode, wish, self._show)
         identity = Identity(boot_id(settings.roots), version("nodetruth"))
         observers = (Log(), self._metrics, self._health, self._outcome)
-        aside = Aside(self._node, self._policy)
+        aside = Aside(self._node, self._policy, document=self._machine.shelf.document)
         self._loop = Loop(self._node, self._newest, self._policy, identity, (*observers, aside))
 
     def _listen(self, settings: Settings) -> Server:

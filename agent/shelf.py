@@ -4,6 +4,7 @@ Keeps what was said last, so that a copy that runs for hours moves a percentage
 once a minute at most.
 """
 
+import logging
 import time
 from collections.abc import Callable
 from typing import Final
@@ -15,6 +16,10 @@ from labeler.facts import Data
 
 RISE: Final = 60.0
 """Seconds between two rises of a percentage: each is a write that every watcher of Nodes gets."""
+SHOWN: Final = 32
+"""Faults of datasets that are logged at a time; the metric counts them all."""
+
+_log = logging.getLogger(__name__)
 
 
 class Shelf:
@@ -36,7 +41,7 @@ class Shelf:
 
     def look(self) -> Data:
         """Look at the roots, and say what is to be labelled."""
-        self.listing = self._probe.look()
+        self.listing = self._listed()
         now = self._clock()
         before = self._said.percents
         percents, self.left_out = labelled(
@@ -49,6 +54,13 @@ class Shelf:
             self._risen = now
         self._said = Data(percents)
         return self._said
+
+    def _listed(self) -> Listing:
+        listing = self._probe.look()
+        if listing.faults != self.listing.faults:
+            for name, why in sorted(listing.faults.items())[:SHOWN]:
+                _log.warning("dataset %s is not counted: %s", name, why)
+        return listing
 
     def document(self) -> str | None:
         """Return the shard bitmaps to publish; ``None`` before there were any."""

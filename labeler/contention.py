@@ -13,7 +13,6 @@ from typing import Final
 
 from labeler.desired import Desired
 from labeler.diff import Drift
-from labeler.folding import folded
 from labeler.managers import UNKNOWN, Part
 from labeler.seen import Seen
 from labeler.vocabulary import ANNOTATIONS, is_our_taint
@@ -192,8 +191,7 @@ def _right(track: _Track, wanted: str | None, *, mended: bool, now: float) -> _T
 
 def _name(key: str, want: Desired) -> str:
     """Return what a key is remembered by; keys that a stranger made up share one name."""
-    known = key in want.owned or key in ANNOTATIONS or is_our_taint(key)
-    return key if known else folded(key)
+    return key if key in ANNOTATIONS or is_our_taint(key) else want.folded(key)
 
 
 def _part(key: str) -> Part:

@@ -82,6 +82,11 @@ class Desired:
         """Tell whether a whole label key is ours to set and remove, or a forgery."""
         return (key in self.owned or key.startswith(self.stems)) and key not in self.untouched
 
+    def folded(self, key: str) -> str:
+        """Return one name for all forged keys of a stem: who invents many contests as one."""
+        stem = next((stem for stem in self.stems if key.startswith(stem)), None)
+        return key if stem is None or key in self.owned else f"{stem}*"
+
 
 def desired(facts: Facts, memory: Recall, seen: Seen, policy: Policy, now: datetime) -> Desired:
     """Decide, for a machine that shows ``facts`` and a Node that says ``seen``."""

@@ -11,7 +11,6 @@ from enum import StrEnum
 
 from labeler import evidence
 from labeler.desired import Desired
-from labeler.folding import folded
 from labeler.managers import UNKNOWN, Managers, Part
 from labeler.seen import Seen, Taint
 from labeler.vocabulary import ANNOTATIONS, EVIDENCE, FOUND, TaintKey, Vocabulary, is_our_taint
@@ -112,12 +111,9 @@ def _changes(
 
 
 def _awake(keys: Collection[str], want: Desired) -> list[str]:
-    """Return those of the keys that are ours and do not rest; invented ones rest as one name."""
-    return [
-        key
-        for key in filter(want.owns, keys)
-        if key not in want.resting and (key in want.owned or folded(key) not in want.resting)
-    ]
+    """Return those of the keys that are ours and do not rest; forged ones rest as one."""
+    resting = want.resting
+    return [key for key in filter(want.owns, keys) if not {key, want.folded(key)} & resting]
 
 
 def _taints(seen: Seen, want: Desired) -> tuple[Taint, ...]:

@@ -70,18 +70,22 @@ def _merge(before: Card | None, now: Card) -> Card:
 
 def spell(gpu: Gpu, aliases: Mapping[str, str], expected: int) -> dict[str, str]:
     """Put the GPUs into labels; a machine without any gets none."""
-    total = max(len(gpu.cards), expected)
+    total = max(len(gpu.cards), expected - len(gpu.away))
     if not total:
         return {}
     usable = [card for card in gpu.cards.values() if card.usable]
-    counts: dict[str, str] = {Label.GPU_COUNT: str(len(usable)), Label.GPU_TOTAL: str(total)}
-    return {**counts, **(_spell_usable(usable, aliases) if usable else {})}
+    # Of a card that nobody could look at yet, nobody can say that it does not count.
+    open_yet = any(card.blind and not card.product for card in gpu.cards.values())
+    return {
+        Label.GPU_TOTAL: str(total),
+        **({} if open_yet else {Label.GPU_COUNT: str(len(usable))}),
+        **(_spell_usable(usable, aliases) if usable else {}),
+    }
 
 
 def _spell_usable(usable: list[Card], aliases: Mapping[str, str]) -> dict[str, str]:
     models = Counter(family(card.product, aliases) for card in usable)
     each = {f"{Stem.ACCELERATOR}{model}": str(count) for model, count in models.items()}
-    memory = min((card.memory for card in usable if card.memory), default=None)
     cliques = {card.clique for card in usable}
     clique = cliques.pop() if len(cliques) == 1 else ""
     return {
@@ -90,9 +94,16 @@ def _spell_usable(usable: list[Card], aliases: Mapping[str, str]) -> dict[str, s
         Label.ACCELERATOR_PRODUCT: _one(legal.readable(card.product) for card in usable),
         Label.GPU_SHARING: _sharing({card.sharing for card in usable}),
         **(each if len(models) > 1 else {}),
-        **({Label.GPU_MEMORY_GIB: str(memory // GIB)} if memory else {}),
+        **({Label.GPU_MEMORY_GIB: str(memory // GIB)} if (memory := _memory(usable)) else {}),
         **({Label.GPU_CLIQUE: legal.distinct(clique)} if clique else {}),
     }
+
+
+def _memory(usable: list[Card]) -> int:
+    """Return the smallest piece of memory; 0 where that of one card could not be read."""
+    # A card that is cut up and has no instance yet has no piece, and is known to have none.
+    pieces = [card.memory for card in usable if card.memory or card.sharing is not Sharing.MIG]
+    return min(pieces, default=0)
 
 
 def _one(values: Iterable[str]) -> str:
@@ -107,10 +118,10 @@ def _sharing(found: set[Sharing]) -> str:
 
 def judge(gpu: Gpu, expected: int, *, required: bool) -> Iterator[tuple[Status, str]]:
     """Yield a status and a reason for each card that is not well, and for those that lack."""
-    broken = [card for card in gpu.cards.values() if card.fault]
+    expected -= len(gpu.away)
     lacking = expected - len(gpu.cards)
-    none_left = not any(card.usable for card in gpu.cards.values())
-    grave = Status.UNHEALTHY if none_left and (broken or lacking > 0) else Status.DEGRADED
+    none_left = all(card.fault for card in gpu.cards.values())
+    grave = Status.UNHEALTHY if none_left else Status.DEGRADED
     for address, card in gpu.cards.items():
         if card.fault:
             yield grave, f"GPU {address}: {card.fault}"

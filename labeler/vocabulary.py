@@ -119,6 +119,14 @@ class Vocabulary:
         """Return the stem that a whole key begins with; ``None`` for every other."""
         return next((stem for stem in Stem if key.startswith(self.key(stem))), None)
 
+    def folded(self, key: str) -> str:
+        """Return ``data/*`` for each key that begins so; every other key is its own name.
+
+        A Node may bear any number of them; what is counted per key must not.
+        """
+        stem = self.stem(key)
+        return f"{self.key(stem)}*" if stem else key
+
     def owns(self, key: str) -> bool:
         """Tell whether a whole label key is ours."""
         return key in self.labels or self.stem(key) is not None

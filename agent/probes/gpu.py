@@ -17,6 +17,7 @@ from agent.child import Child, ChildError, ChildHung
 from agent.newest import late
 from agent.probes import pci
 from agent.probes.pci import Slot
+from labeler import legal
 from labeler.facts import MOST_BYTES, Card, Gpu, Sharing, Unknown
 
 INSTALLING: Final = 1200
@@ -32,6 +33,7 @@ _FAULTS: Final = {
     "IrqIssue": "its interrupts do not arrive",
 }
 """Errors that NVML gives for the card itself (nvml.h, ``nvmlReturn_t``)."""
+_MISSING: Final = frozenset({"NotFound", "GpuNotFound"})
 _LACKS: Final = frozenset(
     {"NotSupported", "FunctionNotFound", "ArgumentVersionMismatch", "Deprecated"}
 )
@@ -115,22 +117,26 @@ class GpuProbe:
 def judge(slots: tuple[Slot, ...], reading: Reading) -> Gpu | Unknown:
     """Judge what the bus and the driver say of the same cards."""
     if reading.error:
-        way_out = _WAYS_OUT.get(reading.error.partition(" ")[0], "")
-        return Unknown("; ".join(filter(None, [f"NVML: {reading.error}", way_out])))
+        return _no_access(reading.error)
     away = {slot.address for slot in slots if slot.away}
     cards = {card.address: _card(card) for card in reading.cards if card.address not in away}
-    if all("handle" in card.errors and _is_missing(card) for card in reading.cards):
+    unseen = [card.errors.get("handle", "") for card in reading.cards]
+    if all(error in _MISSING for error in unseen):
         # A container that lost its devices sees exactly this; so many cards do not break at once.
         return Unknown(f"NVML sees none of {len(cards)} GPUs; let the Pod see /dev/nvidia*")
+    if all(error and (error in _MISSING or error not in _FAULTS) for error in unseen):
+        return _no_access(next(error for error in unseen if error not in _MISSING))
     return Gpu(dict(sorted(cards.items())), reading.driver[:_TEXT], tuple(sorted(away)))
 
 
-def _is_missing(card: CardReading) -> bool:
-    return card.errors["handle"] in {"NotFound", "GpuNotFound"}
+def _no_access(error: str) -> Unknown:
+    way_out = _WAYS_OUT.get(error.partition(" ")[0], "")
+    return Unknown("; ".join(filter(None, [f"NVML: {error}", way_out])))
 
 
 def _card(reading: CardReading) -> Card:
     product = (reading.name or "")[:_TEXT]
+    product = product if legal.readable(product) else ""
     errors = [error for error in reading.errors.values() if error not in _LACKS]
     faults = [_FAULTS[error] for error in errors if error in _FAULTS]
     blind = [f"NVML: {error}" for error in errors] or ([] if product else ["NVML gives no name"])

@@ -28,7 +28,8 @@ LIMIT: Final = 16 << 20
 _NAME: Final = 4096
 """Bytes of a name; the kernel takes no longer path."""
 _LINE: Final = 2 * _NAME + 128
-_SUM: Final = re.compile(r"(\\?)[0-9A-Fa-f]{64} [ *](.+)", re.DOTALL)
+_SUM: Final = re.compile(r"(\\?)([0-9A-Fa-f]{64}) [ *](.+)", re.DOTALL)
+_OF_NOTHING: Final = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 _ESCAPE: Final = re.compile(r"\\(.?)", re.DOTALL)
 _ESCAPED: Final = {"\\": "\\", "n": "\n", "r": "\r"}
 _BYTES: Final = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
@@ -104,7 +105,8 @@ def _sums(stream: BinaryIO) -> Iterator[Shard]:
         if match is None or len(raw) == _LINE:
             way_out = "write it as `sha256sum NAME` does"
             raise BadManifest(number, f"{_quote(text)} is no sum and name", way_out)
-        yield number, _unescape(match[2], number) if match[1] else match[2], UNSIZED
+        size = 0 if match[2].lower() == _OF_NOTHING else UNSIZED
+        yield number, _unescape(match[3], number) if match[1] else match[3], size
 
 
 def _unescape(text: str, line: int) -> str:

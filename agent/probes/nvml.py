@@ -127,7 +127,7 @@ def _address(bus: str | bytes) -> str:
 def _name(err: Exception) -> str:
     """Return NVML's own name of an error, or its number."""
     if not isinstance(err, pynvml.NVMLError):
-        return type(err).__name__
+        return "garbled text"
     name = type(err).__name__.removeprefix("NVMLError_")
     return name if name != "NVMLError" else f"error {err.value}"
 

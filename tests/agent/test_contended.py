@@ -22,7 +22,7 @@ from labeler.diff import Cause, Drift, Patch
 from labeler.facts import Cpu, Memory, Probe
 from labeler.node import NodeUnavailable
 from labeler.seen import Seen, Taint
-from labeler.vocabulary import Effect, Mode, TaintKey
+from labeler.vocabulary import Effect, Mode, TaintKey, Vocabulary
 from tests.agent.clock import Clock
 from tests.agent.test_loop import Machine, Record, until
 from tests.fakes import FakeNode, applied
@@ -301,7 +301,7 @@ def test_a_watch_that_ends_and_begins_again_is_counted() -> None:
 
 
 def test_names_from_strangers_make_no_series_without_end() -> None:
-    metrics = Metrics("1", Mode.ENFORCE, "example.com")
+    metrics = Metrics("1", Mode.ENFORCE, Vocabulary("example.com"))
     for number in range(1000):
         keys = (f"data.example.com/x{number}", f"data-percent.example.com/x{number}", f"k{number}")
         drifts = tuple(Drift(key, Cause.ADDED, f"manager-{number}") for key in keys)
@@ -312,5 +312,5 @@ def test_names_from_strangers_make_no_series_without_end() -> None:
     managers = {labels["manager"] for labels in samples}
     named = {labels["key"] for labels in samples}
     assert managers == {f"manager-{number}" for number in range(MANAGERS)} | {"other"}
-    assert {"data/*", "data-percent/*", "other"} < named
+    assert {"data.example.com/*", "data-percent.example.com/*", "other"} < named
     assert len(samples) < 400

@@ -407,6 +407,43 @@ def settle(node: FakeNode) -> None:
         sleep(0.005)
 
 
+def test_the_list_of_shards_is_published_when_it_changes_and_once_a_minute() -> None:
+    node = FakeNode(NODE)
+    clock, machine, documents = Clock(), Machine(), ["one"]
+    machine.ask()
+    other = Aside(node, POLICY, clock, document=lambda: documents[-1])
+    loop = Loop(node, machine.newest, POLICY, Identity("b1", "1"), (other,))
+    loop.turn()
+    until(lambda: node.published == ["one"])
+    documents.append("two")
+    for _ in range(3):
+        loop.turn()
+    assert node.published == ["one"]
+
+    clock.now += 61
+    loop.turn()
+    until(lambda: node.published == ["one", "two"])
+    clock.now += 61
+    loop.turn()
+    assert node.published == ["one", "two"]
+
+
+def test_another_node_of_the_same_name_has_no_list_of_shards_yet() -> None:
+    node = FakeNode(NODE)
+    clock, machine = Clock(), Machine()
+    machine.ask()
+    other = Aside(node, POLICY, clock, document=lambda: "one")
+    loop = Loop(node, machine.newest, POLICY, Identity("b1", "1"), (other,))
+    loop.turn()
+    until(lambda: len(node.published) == 1)
+    node.node = replace(NODE, uid="u2")
+    clock.now += 61
+
+    loop.turn()
+
+    until(lambda: node.published == ["one", "one"])
+
+
 def test_a_transition_is_told_once_and_a_restart_is_none() -> None:
     node = FakeNode(NODE)
     loop, _, machine = aside(node)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from agent.metrics import Metrics
 from agent.newest import Newest
+from agent.probes.data import DataProbe
+from agent.shelf import Shelf
 from labeler.vocabulary import Mode
 
 README = Path(__file__).parents[2] / "README.md"
@@ -12,7 +14,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 def test_the_readme_names_every_metric_and_how_many_there_are() -> None:
     metrics = Metrics("1", Mode.ENFORCE)
-    metrics.watch(Newest(()), ())
+    metrics.watch(Newest(()), (), Shelf(DataProbe(()), hashed=False))
     page = metrics.page().decode()
     families = set(re.findall(r"^# TYPE (nodetruth_\w+)", page, re.MULTILINE))
     text = README.read_text()

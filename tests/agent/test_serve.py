@@ -12,7 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from agent.metrics import Metrics
 from agent.newest import Newest, Task
+from agent.probes.data import DataProbe
 from agent.serve import DOUBT, LIFE, Health, Server
+from agent.shelf import Shelf
 from labeler.desired import Policy, Recall, desired
 from labeler.diff import Cause, Drift, Patch
 from labeler.evidence import Evidence
@@ -96,7 +98,8 @@ def test_the_page_is_what_prometheus_reads(port: Port) -> None:
         ],
         observe=port.metrics.probed,
     )
-    port.metrics.watch(newest, [Probe.MEMORY, Probe.DISK])
+    shelf = Shelf(DataProbe(()), hashed=False)
+    port.metrics.watch(newest, [Probe.MEMORY, Probe.DISK], shelf)
     for probe in (Probe.MEMORY, Probe.DISK):
         newest.ask(probe)
     port.metrics.drifted(NODE, (Drift("cpu", Cause.CHANGED), Drift("cpu", Cause.CHANGED)))
