@@ -5,7 +5,7 @@ the tests: what is measured depends on no real disk.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -79,6 +79,15 @@ class Rest:
     """What its user asked of the API server."""
 
 
+Given = tuple[Mapping[str, object], Mapping[str, str]]
+"""Settings, and variables of the environment."""
+
+
+def nothing(_folder: Path) -> Given:
+    """Give the defaults."""
+    return {}, {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resident:
     """An agent at rest: how it differs from a plain one, and which figures it gives."""
@@ -87,8 +96,8 @@ class Resident:
     rows: Callable[[Rest], list[Row]]
     scrape: float | None = None
     """Seconds between two readings of /metrics; ``None`` for none."""
-    config: Mapping[str, object] = field(default_factory=dict)
-    environ: Mapping[str, str] = field(default_factory=dict)
+    given: Callable[[Path], Given] = nothing
+    """Called before its agent starts, with a folder for whatever is to be built."""
 
 
 def tree(pid: int) -> list[psutil.Process]:

@@ -22,12 +22,13 @@ WINDOW: Final = 600.0
 """Seconds."""
 SECONDS: Final = START + WINDOW + 10
 STEP: Final = 1.0
+"""Seconds; those between two scrapes are a multiple."""
 
 
 def measure(stage: Stage) -> list[Row]:
     """Let every resident rest; return the figures of each."""
     start, window = (15.0, 60.0) if stage.quick else (START, WINDOW)
-    agents = [stage.agent(one.node, one.config, one.environ) for one in RESIDENTS]
+    agents = [_agent(stage, one) for one in RESIDENTS]
     with ExitStack() as stack:
         for agent in agents:
             stack.enter_context(agent)
@@ -37,6 +38,12 @@ def measure(stage: Stage) -> list[Row]:
             pass
         rests = _window(stage, agents, window)
     return [row for one, rest in zip(RESIDENTS, rests, strict=True) for row in one.rows(rest)]
+
+
+def _agent(stage: Stage, one: Resident) -> Benched:
+    folder = stage.folder / f"{one.node}-given"
+    folder.mkdir()
+    return stage.agent(one.node, *one.given(folder))
 
 
 def _window(stage: Stage, agents: list[Benched], seconds: float) -> list[Rest]:

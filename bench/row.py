@@ -50,11 +50,8 @@ class Row:
         """The limit with its unit."""
         if self.limit is None:
             return "-"
-        return _text(self.limit, self.unit) if self.limit == 0 else f"≤ {_of(self)}"
-
-
-def _of(row: Row) -> str:
-    return _text(row.limit or 0, row.unit)
+        most = _text(self.limit, self.unit)
+        return f"≤ {most}" if self.limit else most
 
 
 def _text(value: float, unit: str) -> str:
@@ -63,8 +60,8 @@ def _text(value: float, unit: str) -> str:
 
 def number(value: float) -> str:
     """Write a value with three digits that count, and whole ones from 100 on."""
-    if value == 0 or value != value:  # noqa: PLR0124  (not a number is no number)
-        return f"{value:g}"
+    if value == 0:
+        return "0"
     places = max(0, 2 - math.floor(math.log10(abs(value))))
     text = f"{value:,.{places}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -6,9 +6,11 @@ client nor the hand that edits can hide a delay.
 
 import http.client
 import json
+import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Condition, Thread
 from typing import Final, Self
@@ -40,20 +42,25 @@ class Watcher:
         trusted = ssl.create_default_context(cafile=str(plane.ca_file))
         place = plane.place
         self._connection = http.client.HTTPSConnection("127.0.0.1", place.port, context=trusted)
+        self._connection.connect()
+        self._socket: Final = self._connection.sock
         headers = {"Authorization": f"Bearer {place.tokens[ADMIN]}"}
         self._connection.request("GET", WATCH + listed, headers=headers)
         self._response = self._connection.getresponse()
         self._seen: list[Sighting] = []
         self._news = Condition()
-        Thread(target=self._follow, name="watcher", daemon=True).start()
+        self._thread = Thread(target=self._follow, name="watcher", daemon=True)
+        self._thread.start()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # The socket alone: its reader holds the lock that a close of the response would want.
-        if self._connection.sock:
-            self._connection.sock.close()
+        # Not the response, whose lock the reader holds. A shut socket wakes that reader.
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._connection.close()
 
     def forget(self) -> None:
         """Forget what was seen so far: it belongs to what was done before."""
@@ -69,15 +76,19 @@ class Watcher:
             return next(filter(fits, self._seen))
 
     def _follow(self) -> None:
-        while line := self._response.readline():
-            at = time.monotonic()
-            meta = json.loads(line)["object"]["metadata"]
-            one = Sighting(
-                at=at,
-                node=meta["name"],
-                version=int(meta["resourceVersion"]),
-                labels=meta.get("labels", {}),
-            )
-            with self._news:
-                self._seen.append(one)
-                self._news.notify_all()
+        # An end in mid-watch is no news here: whoever waits for a change will say that none came.
+        with suppress(OSError, http.client.HTTPException):
+            while line := self._response.readline():
+                self._take_in(line, time.monotonic())
+
+    def _take_in(self, line: bytes, at: float) -> None:
+        meta = json.loads(line)["object"]["metadata"]
+        one = Sighting(
+            at=at,
+            node=meta["name"],
+            version=int(meta["resourceVersion"]),
+            labels=meta.get("labels", {}),
+        )
+        with self._news:
+            self._seen.append(one)
+            self._news.notify_all()
