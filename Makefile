@@ -9,7 +9,7 @@ NODE_FILE ?= build/node.yaml
 UNIT := not cluster
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test test-unit lint format lock clean
+.PHONY: help run setup test test-unit bench lint format lock clean
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,10 @@ test: $(VENV)/.test ## Run every test, on a real control plane
 
 test-unit: $(VENV)/.test ## Run the tests that need nothing but Python
 	$(BIN)/python -m pytest -m "$(UNIT)"
+
+bench: $(VENV)/.test ## Measure every figure, a quarter of an hour, into bench/RESULTS.md; ARGS=--help tells more
+	$(BIN)/python -m tests.cluster.build
+	$(BIN)/python -m bench $(ARGS)
 
 lint: $(VENV)/.test ## Check style, types and who imports whom
 	$(BIN)/ruff check

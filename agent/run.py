@@ -33,8 +33,8 @@ FAILED: Final = 1
 PATIENCE: Final = 60.0
 """Seconds that ``--once`` waits for a confirmed round."""
 ENDING: Final = frozenset({signal.SIGTERM, signal.SIGINT})
-TICK: Final = 2.0
-"""Seconds between two looks at the wall clock."""
+TICK: Final = 10.0
+"""Seconds between two looks at the wall clock: short against a probe's period."""
 
 _log = logging.getLogger(__name__)
 

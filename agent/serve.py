@@ -31,6 +31,9 @@ LIFE: Final = 90.0
 DOUBT: Final = 60.0
 """Seconds without a confirmed round after which readiness ends; a round comes each 15."""
 
+SILENCE: Final = 3600.0
+"""Seconds between two looks at whether to end: ``stop`` wakes the server, so none is needed."""
+
 
 class Health:
     """An observer that remembers whether the loop lives and the Node is true."""
@@ -98,10 +101,13 @@ class Server:
 
     def start(self) -> None:
         """Serve from now on."""
-        Thread(target=self._server.serve_forever, name="serve", daemon=True).start()
+        # Left alone it would look twice a second, half of all that an agent at rest computes.
+        serve = self._server.serve_forever
+        Thread(target=serve, args=(SILENCE,), name="serve", daemon=True).start()
 
     def stop(self) -> None:
         """Serve no more."""
+        self._server.socket.shutdown(socket.SHUT_RDWR)  # wakes it, for good
         self._server.shutdown()
         self._server.server_close()
 

@@ -57,6 +57,17 @@ def port() -> Iterator[Port]:
     server.stop()
 
 
+def test_it_ends_when_it_is_told_to_and_not_an_hour_later() -> None:
+    """It looks for nothing while it is silent, so the end must wake it."""
+    server = Server(("127.0.0.1", 0), Health(Mode.ENFORCE), lambda: b"")
+    server.start()
+
+    server.stop()
+
+    with pytest.raises(urllib3.exceptions.HTTPError):
+        urllib3.request("GET", f"http://127.0.0.1:{server.port}/healthz", retries=False)
+
+
 def test_the_loop_is_alive_while_it_beats(port: Port) -> None:
     assert port.get("/healthz") == (200, "ok\n")
     port.clock.now = LIFE + 1
