@@ -4,13 +4,16 @@ Nothing is kept for it, and a label that is gone leaves no series behind.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 
 from agent.newest import Newest
-from agent.shelf import Shelf
 from labeler.facts import Probe, Unknown
 from labeler.reconcile import Round
+
+if TYPE_CHECKING:
+    from agent.shelf import Shelf
 
 
 class Ages:
@@ -64,7 +67,7 @@ class Labels:
 class Shelves:
     """How many datasets lie here, and how many of them nobody is told of."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: "Shelf") -> None:
         self._shelf = shelf
 
     def collect(self) -> Iterator[Metric]:

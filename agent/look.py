@@ -28,7 +28,7 @@ def probe(settings: Settings, output: str) -> int:
     facts = newest.facts()
     policy = settings.policy()
     want = desired(facts, Recall(now), seen, policy, datetime.now(UTC))
-    faults = machine.shelf.listing.faults
+    faults = machine.shelf.listing.faults if machine.shelf else {}
     notes = tuple(f"dataset {name}: not counted, {why}" for name, why in sorted(faults.items()))
     show(Said(f"Node {seen.name} would say", want, facts, policy, notes=notes), output)
     return 0

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.newest import Task
 from agent.probes import cpu, disk, memory
-from agent.probes.data import DataProbe
 from agent.probes.gpu import GpuProbe
 from agent.settings import Roots, Settings
-from agent.shelf import Shelf
-from labeler.facts import Probe
+from labeler.facts import Data, Probe
+
+if TYPE_CHECKING:
+    from agent.shelf import Shelf
 
 
 class Machine:
@@ -22,10 +24,8 @@ class Machine:
         proc, sys, root = (Path(getattr(settings.roots, name)) for name in ("proc", "sys", "root"))
         paths = settings.disk.paths or ("/",)
         self.gpu = GpuProbe(sys, settings.gpu.library, settings.gpu.deadline, lost)
-        self.shelf = Shelf(
-            DataProbe(settings.data.roots, settings.roots.root),
-            hashed=settings.data.names == "hashed",
-        )
+        self.shelf = _shelf(settings) if settings.data.roots else None
+        """What lies below the data roots, where there are any."""
         looks = {
             Probe.CPU: (settings.cpu, lambda: cpu.probe(proc, sys)),
             Probe.MEMORY: (settings.memory, lambda: memory.probe(proc)),
@@ -34,7 +34,7 @@ class Machine:
                 lambda: disk.probe(paths, proc, sys, root, settings.disk.overrides),
             ),
             Probe.GPU: (settings.gpu, self.gpu.look),
-            Probe.DATA: (settings.data, self.shelf.look),
+            Probe.DATA: (settings.data, self.shelf.look if self.shelf else lambda: Data({})),
         }
         self.tasks = tuple(
             Task(probe=probe, look=look, period=section.period, deadline=section.deadline)
@@ -45,6 +45,15 @@ class Machine:
     def close(self) -> None:
         """Let go of the driver, for good."""
         self.gpu.child.close()
+
+
+def _shelf(settings: Settings) -> "Shelf":
+    # Only here: most nodes hold no datasets, and these modules cost each of them memory.
+    from agent.probes.data import DataProbe  # noqa: PLC0415
+    from agent.shelf import Shelf  # noqa: PLC0415
+
+    data = DataProbe(settings.data.roots, settings.roots.root)
+    return Shelf(data, hashed=settings.data.names == "hashed")
 
 
 def boot_id(roots: Roots) -> str:

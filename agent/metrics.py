@@ -6,6 +6,7 @@ derived labels, of probes, of verbs and codes, and of the first few managers.
 
 import time
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from prometheus_client import (
     CollectorRegistry,
@@ -21,13 +22,15 @@ from prometheus_client import (
 from agent.drifts import Drifts
 from agent.gauges import Ages, Labels, Shelves
 from agent.newest import Newest
-from agent.shelf import Shelf
 from labeler.diff import Drift
 from labeler.facts import Known, Probe, Unknown
 from labeler.node import NodeError
 from labeler.reconcile import Round
 from labeler.seen import Seen
 from labeler.vocabulary import ANNOTATIONS, Mode, Status, Vocabulary
+
+if TYPE_CHECKING:
+    from agent.shelf import Shelf
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _PROBE_SECONDS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10)
@@ -119,10 +122,11 @@ class Metrics:
             version, mode
         ).set(1)
 
-    def watch(self, newest: Newest, probes: Iterable[Probe], shelf: Shelf) -> None:
+    def watch(self, newest: Newest, probes: Iterable[Probe], shelf: "Shelf | None" = None) -> None:
         """Show each probe's newest fact and what lies on the shelf, read at each scrape."""
         self.registry.register(Ages(newest, tuple(probes)))
-        self.registry.register(Shelves(shelf))
+        if shelf:
+            self.registry.register(Shelves(shelf))
 
     def page(self) -> bytes:
         """Return the page that Prometheus reads."""

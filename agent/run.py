@@ -59,7 +59,9 @@ class Agent:
         self._outcome = Outcome(settings.mode, wish, self._show)
         identity = Identity(boot_id(settings.roots), version("nodetruth"))
         observers = (Log(), self._metrics, self._health, self._outcome)
-        aside = Aside(self._node, self._policy, document=self._machine.shelf.document)
+        shelf = self._machine.shelf
+        document = shelf.document if shelf else lambda: None
+        aside = Aside(self._node, self._policy, document=document)
         self._loop = Loop(self._node, self._newest, self._policy, identity, (*observers, aside))
 
     def _listen(self, settings: Settings) -> Server:

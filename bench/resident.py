@@ -98,6 +98,8 @@ class Resident:
     """Seconds between two readings of /metrics; ``None`` for none."""
     given: Callable[[Path], Given] = nothing
     """Called before its agent starts, with a folder for whatever is to be built."""
+    plug: Callable[[Path], None] = lambda _machine: None
+    """Called before its agent starts, with the folder that is its machine."""
 
 
 def tree(pid: int) -> list[psutil.Process]:

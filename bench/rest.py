@@ -8,13 +8,13 @@ minute does not count; it is the start.
 from contextlib import ExitStack
 from typing import Final
 
-from bench import idle, scraped
+from bench import gpus, idle, scraped
 from bench.resident import Benched, Memory, Resident, Rest, cpu_seconds, memory
 from bench.row import Row
 from bench.stage import Stage
 from tests.cluster.audit import AuditLine
 
-RESIDENTS: Final[tuple[Resident, ...]] = (idle.RESIDENT, scraped.RESIDENT)
+RESIDENTS: Final[tuple[Resident, ...]] = (idle.RESIDENT, scraped.RESIDENT, gpus.RESIDENT)
 """One more is a module with a ``RESIDENT``, named here."""
 
 START: Final = 60.0
@@ -43,7 +43,9 @@ def measure(stage: Stage) -> list[Row]:
 def _agent(stage: Stage, one: Resident) -> Benched:
     folder = stage.folder / f"{one.node}-given"
     folder.mkdir()
-    return stage.agent(one.node, *one.given(folder))
+    agent = stage.agent(one.node, *one.given(folder))
+    one.plug(agent.folder / "machine")
+    return agent
 
 
 def _window(stage: Stage, agents: list[Benched], seconds: float) -> list[Rest]:

@@ -45,7 +45,7 @@ def test_what_a_machine_shows_is_what_its_node_says(machine: Path) -> None:
     assert unknown == reasons(machine)
     assert said.held == set(want.held)
     assert said.complete
-    assert dict(here.shelf.listing.faults) == want.faults
+    assert (dict(here.shelf.listing.faults) if here.shelf else {}) == want.faults
     if not unknown:
         assert said.judgement.reasons == want.reasons
 

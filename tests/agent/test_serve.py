@@ -12,9 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from agent.metrics import Metrics
 from agent.newest import Newest, Task
-from agent.probes.data import DataProbe
 from agent.serve import DOUBT, LIFE, Health, Server
-from agent.shelf import Shelf
 from labeler.desired import Policy, Recall, desired
 from labeler.diff import Cause, Drift, Patch
 from labeler.evidence import Evidence
@@ -109,8 +107,7 @@ def test_the_page_is_what_prometheus_reads(port: Port) -> None:
         ],
         observe=port.metrics.probed,
     )
-    shelf = Shelf(DataProbe(()), hashed=False)
-    port.metrics.watch(newest, [Probe.MEMORY, Probe.DISK], shelf)
+    port.metrics.watch(newest, [Probe.MEMORY, Probe.DISK])
     for probe in (Probe.MEMORY, Probe.DISK):
         newest.ask(probe)
     port.metrics.drifted(NODE, (Drift("cpu", Cause.CHANGED), Drift("cpu", Cause.CHANGED)))

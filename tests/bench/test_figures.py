@@ -13,6 +13,7 @@ from labeler.diff import diff
 from tests.cluster.audit import AuditLine
 
 LINE = AuditLine(
+    at="2026-12-01T12:00:00.000000Z",
     verb="get",
     uri="/api/v1/nodes/n1",
     user="u",
