@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+NODE := $(VENV)/node
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet
 NODE_FILE ?= build/node.yaml
 UNIT := not cluster
@@ -27,8 +28,12 @@ test: $(VENV)/.test ## Run every test, on a real control plane
 test-unit: $(VENV)/.test ## Run the tests that need nothing but Python
 	$(BIN)/python -m pytest -m "$(UNIT)"
 
-bench: $(VENV)/.test ## Measure every figure, a quarter of an hour, into bench/RESULTS.md; ARGS=--help tells more
+bench: $(VENV)/.test $(NODE)/.base ## Measure every figure, a quarter of an hour, into bench/RESULTS.md; ARGS=--help tells more
 	$(BIN)/python -m tests.cluster.build
+	@rm -rf build/wheel && $(BIN)/pip --disable-pip-version-check wheel --quiet --no-deps \
+	  --no-build-isolation --wheel-dir build/wheel .
+	@$(NODE)/bin/pip --disable-pip-version-check install --quiet --no-deps --force-reinstall \
+	  build/wheel/*.whl
 	$(BIN)/python -m bench $(ARGS)
 
 lint: $(VENV)/.test ## Check style, types and who imports whom
@@ -65,4 +70,10 @@ $(VENV)/.base: requirements/base.txt requirements/build.txt pyproject.toml
 $(VENV)/.test: requirements/test.txt $(VENV)/.base
 	@echo "setting up the tests in $(VENV); it takes about a minute, once"
 	@$(PIP) --require-hashes -r requirements/test.txt
+	@touch $@
+
+$(NODE)/.base: requirements/base.txt
+	@$(PYTHON) -m venv $(NODE)
+	@$(NODE)/bin/pip --disable-pip-version-check install --quiet --require-hashes \
+	  -r requirements/base.txt
 	@touch $@

@@ -2,13 +2,12 @@
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
+from bench.node import ISOLATED, PYTHON
 from bench.row import KIB, Row, median
 from bench.stage import Stage
 
@@ -48,10 +47,10 @@ def run(command: Sequence[str]) -> Run:
 def measure(stage: Stage) -> list[Row]:
     """Start each a few times, in turn, so that a busy moment hits all alike."""
     times = 2 if stage.quick else TIMES
-    nodetruth = str(Path(sys.executable).with_name("nodetruth"))
+    nodetruth = str(PYTHON.with_name("nodetruth"))
     commands = {
-        "a bare interpreter": [sys.executable, *BARE],
-        "importing the agent": [sys.executable, *AGENT],
+        "a bare interpreter": [*ISOLATED, *BARE],
+        "importing the agent": [*ISOLATED, *AGENT],
         "nodetruth --help": [nodetruth, "--help"],
     }
     for command in commands.values():
@@ -82,5 +81,5 @@ def _held() -> list[Row]:
 
 
 def _rss(code: str) -> int:
-    line = [sys.executable, "-c", f"{code}\n{HELD}"]
+    line = [*ISOLATED, "-c", f"{code}\n{HELD}"]
     return int(subprocess.run(line, check=True, capture_output=True, text=True).stdout)

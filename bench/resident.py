@@ -12,6 +12,7 @@ from typing import Final
 
 import psutil
 
+from bench.node import ISOLATED
 from bench.row import Row
 from tests.cluster.agents import Agent
 from tests.cluster.audit import AuditLine
@@ -41,8 +42,8 @@ class Benched(Agent):
 
     def command(self, *arguments: str) -> tuple[list[str], dict[str, str]]:
         """Return the command line and the environment of a Pod of the agent's."""
-        line, environ = super().command(*arguments)
-        return line, {**environ, **self._environ}
+        (_, *line), environ = super().command(*arguments)
+        return [*ISOLATED, *line], {**environ, **self._environ}
 
     @property
     def pid(self) -> int:

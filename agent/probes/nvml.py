@@ -14,6 +14,8 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
@@ -24,8 +26,6 @@ Fields = dict[str, Any]
 
 MOST: Final = 64
 """Devices that are read; a driver may claim any number."""
-_DEATH: Final = 1
-"""PR_SET_PDEATHSIG of prctl(2): an agent that was killed leaves no client on the driver."""
 
 
 class Session:
@@ -134,7 +134,6 @@ def _name(err: Exception) -> str:
 
 def main(library: str) -> None:
     """Answer lines until stdin ends."""
-    ctypes.CDLL(None).prctl(_DEATH, signal.SIGKILL)
     # The agent blocks these for itself, and a child inherits that.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGINT})
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -142,10 +141,26 @@ def main(library: str) -> None:
     out = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)
     session = Session()
-    for line in sys.stdin.buffer:
+    for line in _lines():
         reading = _load(library) or session.read(json.loads(line))
         print(json.dumps(reading), file=out, flush=True)
-    session.close()
+
+
+def _lines() -> Iterator[bytes]:
+    """Yield the lines of stdin; end the process when they end, whatever hangs meanwhile.
+
+    An agent that was killed leaves no client on the driver.
+    """
+    lines: SimpleQueue[bytes] = SimpleQueue()
+
+    def read() -> None:
+        for line in sys.stdin.buffer:
+            lines.put(line)
+        os._exit(0)
+
+    Thread(target=read, daemon=True).start()
+    while True:
+        yield lines.get()
 
 
 def _load(library: str) -> Fields | None:
