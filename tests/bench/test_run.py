@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench import __main__ as bench
+from bench import node
 from bench.progress import Progress, bar
 from bench.row import Row
 from bench.stage import Stage
@@ -36,14 +37,14 @@ def figures(monkeypatch: pytest.MonkeyPatch, **rows: Row | OSError) -> None:
 
         return bench.Figure(name, f"the {name}", 7, measure)
 
-    monkeypatch.setattr(bench.node, "check", lambda: None)
+    monkeypatch.setattr(node, "check", lambda: None)
     monkeypatch.setattr(bench, "FIGURES", tuple(figure(*pair) for pair in rows.items()))
 
 
 def test_without_the_agent_as_a_node_has_it_nothing_is_measured(
     monkeypatch: pytest.MonkeyPatch, results: Path, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(bench.node, "PYTHON", Path("/no/such/python"))
+    monkeypatch.setattr(node, "PYTHON", Path("/no/such/python"))
 
     assert bench.main([]) == 2
     words = "bench: /no/such/python is not there; run `make bench`, which makes it\n"
