@@ -112,8 +112,9 @@ def _changes(
 
 def _awake(keys: Collection[str], want: Desired) -> list[str]:
     """Return those of the keys that are ours and do not rest; forged ones rest as one."""
+    ours = filter(want.owns, keys)
     resting = want.resting
-    return [key for key in filter(want.owns, keys) if not {key, want.folded(key)} & resting]
+    return [key for key in ours if not (resting and {key, want.folded(key)} & resting)]
 
 
 def _taints(seen: Seen, want: Desired) -> tuple[Taint, ...]:

@@ -6,6 +6,7 @@ and the people. Pure.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 EVIDENCE: Final = "nodetruth/evidence"
@@ -93,7 +94,7 @@ class Mode(StrEnum):
     ENFORCE = "enforce"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Vocabulary:
     """The label keys one site uses: the fixed ones and its derived ones, under its prefix."""
 
@@ -110,14 +111,18 @@ class Vocabulary:
         stem, slash, rest = name.partition("/")
         return f"{stem}.{self.prefix}/{rest}" if slash else f"{self.prefix}/{name}"
 
-    @property
+    @cached_property
     def labels(self) -> frozenset[str]:
         """Every whole label key of fixed name that is ours."""
         return frozenset(self.key(name) for name in {*Label, *self.derived})
 
     def stem(self, key: str) -> Stem | None:
         """Return the stem that a whole key begins with; ``None`` for every other."""
-        return next((stem for stem in Stem if key.startswith(self.key(stem))), None)
+        return next((stem for stem, whole in self._stems if key.startswith(whole)), None)
+
+    @cached_property
+    def _stems(self) -> tuple[tuple[Stem, str], ...]:
+        return tuple((stem, self.key(stem)) for stem in Stem)
 
     def folded(self, key: str) -> str:
         """Return ``data/*`` for each key that begins so; every other key is its own name.
@@ -137,9 +142,12 @@ class Vocabulary:
         return frozenset(self.key(name) for name in VITAL)
 
 
+_PLAIN: Final = Vocabulary()
+
+
 def origin(name: str) -> str:
     """Return the stem of a key without prefix, or the key itself: what a fact can be asked for."""
-    return Vocabulary().stem(name) or name
+    return _PLAIN.stem(name) or name
 
 
 def is_our_taint(key: str) -> bool:
