@@ -10,6 +10,7 @@ from typing import Final
 from bench import idle
 from bench.resident import Given, Resident, Rest
 from bench.row import MIB, Row
+from tests.nvml import bus
 from tests.nvml.scene import VARIABLE, Scene
 
 CARDS: Final = tuple(f"0000:{bus:02x}:00.0" for bus in range(8))
@@ -26,12 +27,7 @@ def given(folder: Path) -> Given:
 
 def plug(machine: Path) -> None:
     """Put the cards on the bus of a machine that is a folder."""
-    for address in CARDS:
-        device = machine / "sys/bus/pci/devices" / address
-        device.mkdir(parents=True)
-        (device / "vendor").write_text("0x10de\n")
-        (device / "class").write_text("0x030200\n")
-    (machine / "sys/module/nvidia").mkdir(parents=True)
+    bus.plug(machine, CARDS)
 
 
 def rows(rest: Rest) -> list[Row]:

@@ -14,6 +14,7 @@ import urllib3
 
 from tests.agent.machines import FOLDER, configured
 from tests.agent.test_process import NODETRUTH, labels
+from tests.nvml.bus import plug
 from tests.nvml.scene import Scene
 
 MACHINE = FOLDER / "sata-ssd-whole-disk"
@@ -74,12 +75,7 @@ class Driven:
 def driven(tmp_path: Path) -> Iterator[Driven]:
     machine = tmp_path / "machine"
     shutil.copytree(MACHINE, machine, symlinks=True)
-    for address in (FIRST, SECOND):
-        device = machine / "sys/bus/pci/devices" / address
-        device.mkdir(parents=True)
-        (device / "vendor").write_text("0x10de\n")
-        (device / "class").write_text("0x030200\n")
-    (machine / "sys/module/nvidia").mkdir(parents=True)
+    plug(machine, (FIRST, SECOND))
     scene = Scene({"gpus": [{"product": H100, "pci": [FIRST, SECOND]}]}, tmp_path / "nvml.flat")
     look = {"period": 0.3, "deadline": DEADLINE, "library": str(scene.library)}
     configured(machine, tmp_path / "config.yaml", gpu=look)

@@ -18,6 +18,7 @@ ON_NODES: Final[tuple[Rule, ...]] = (
 )
 IN_OWN_NAMESPACE: Final[tuple[Rule, ...]] = (
     ("coordination.k8s.io", "leases", ("get", "create", "update")),
+    ("", "configmaps", ("create", "patch")),
 )
 IN_DEFAULT: Final[tuple[Rule, ...]] = (("events.k8s.io", "events", ("create",)),)
 """Events about a Node, which has no namespace, lie in this one."""
