@@ -25,7 +25,7 @@ test: $(VENV)/.test ## Run every test, on a real control plane
 	$(BIN)/python -m tests.cluster.build
 	$(BIN)/python -m pytest
 
-test-unit: $(VENV)/.test ## Run the tests that need nothing but Python
+test-unit: $(VENV)/.test ## Run the tests that need no control plane; a C compiler, no Go
 	$(BIN)/python -m pytest -m "$(UNIT)"
 
 bench: $(VENV)/.test $(NODE)/.base ## Measure every figure, a quarter of an hour, into bench/RESULTS.md; ARGS=--help tells more

@@ -43,13 +43,22 @@ def fetch(program: Path) -> None:
     root.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=root.parent) as folder:
         try:
-            run("apt-get", "download", PACKAGE, folder=folder)
+            download(folder)
             (package,) = Path(folder).glob("*.deb")
             run("dpkg-deb", "--extract", package.name, "root", folder=folder)
         except (OSError, subprocess.CalledProcessError, ValueError) as err:
             message = f"can't fetch promtool: {err}; {WAY_OUT}"
             raise NoPromtoolError(message) from err
         Path(folder, "root").rename(root)
+
+
+def download(folder: str) -> None:
+    """Download the package; a machine that never asked Debian what there is asks now."""
+    try:
+        run("apt-get", "download", PACKAGE, folder=folder)
+    except subprocess.CalledProcessError:
+        run("apt-get", "update", folder=folder)
+        run("apt-get", "download", PACKAGE, folder=folder)
 
 
 def run(*line: str, folder: str) -> None:
