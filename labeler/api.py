@@ -110,6 +110,14 @@ class Api:
                 raise
             return self._send(request).data
 
+    def delete(self, path: str) -> None:
+        """Delete an object; nothing happens where there is none."""
+        try:
+            self.request("DELETE", path)
+        except Answer as err:
+            if err.code != HTTPStatus.NOT_FOUND:
+                raise
+
     def lines(self, path: str, **query: str) -> Iterator[bytes]:
         """Start a long answer; return its lines as they come, until the server ends it."""
         return self._lines(path, self._send(_Request("WATCH", path, query)))

@@ -83,11 +83,7 @@ class NodeLease:
 
     def end(self) -> None:
         """Delete it; nothing happens where there is none."""
-        try:
-            self._api.request("DELETE", self._mine)
-        except Answer as err:
-            if err.code != HTTPStatus.NOT_FOUND:
-                raise
+        self._api.delete(self._mine)
 
     def _begin(self, seen: Seen, now: datetime) -> Lease:
         try:

@@ -1,7 +1,6 @@
 """Tell what the data paths lie on: path -> mount -> block device -> disks."""
 
 import re
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -9,6 +8,7 @@ from typing import Final, Protocol
 
 from agent.probes import mounts
 from agent.probes.block import DEPTH, Lost, leaves
+from agent.probes.links import real
 from agent.probes.mounts import Mount
 from labeler.facts import Disk, Medium, Unknown
 
@@ -26,8 +26,6 @@ _FUSE: Final = re.compile(
 _RAM: Final = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
 _NAMES: Final = 32
 """Devices that are named in the evidence; a pool may have hundreds."""
-_LINKS: Final = 40
-"""Symbolic links that are followed, as many as the kernel follows."""
 
 
 class Word(Protocol):
@@ -85,25 +83,11 @@ def _said(word: Word, disk: Disk) -> Disk:
 
 
 def _real(path: str, root: Path) -> str:
-    """Return the path without symbolic links, each followed inside the machine's own tree.
-
-    It must exist, or its disk would be a guess.
-    """
-    done, left, links = PurePosixPath("/"), deque(PurePosixPath(path).parts), _LINKS
+    """Return the path without symbolic links; it must exist, or its disk would be a guess."""
     try:
-        while left:
-            done = done.parent if left[0] == ".." else done / left[0]
-            left.popleft()
-            there = root / str(done).lstrip("/")
-            if there.is_symlink():
-                if (links := links - 1) == 0:
-                    raise Lost(f"data path {path}: a loop of symbolic links")
-                done, target = done.parent, there.readlink()
-                left.extendleft(reversed(PurePosixPath(target).parts))
-        (root / str(done).lstrip("/")).stat()
+        return real(path, str(root).rstrip("/"))
     except OSError as err:
         raise Lost(f"data path {path}: {err.strerror}") from err
-    return str(done)
 
 
 def _behind(path: str, trees: _Trees, depth: int) -> Iterator[Disk]:
