@@ -75,8 +75,8 @@ class GpuLook(Look, frozen=True, kw_only=True):
 
     period: Seconds = 15
     """A broken GPU must lose its label in seconds; a sweep of eight costs a few milliseconds."""
-    deadline: Seconds = 10
-    """A driver that is busy resetting a card takes some; one that hangs takes for ever."""
+    deadline: Seconds = 30
+    """The first look attaches to every card: a second or two each without a persistence daemon."""
     library: str = ""
     """Path of ``libnvidia-ml.so.1``; empty takes the one that the dynamic loader finds."""
     aliases: dict[str, str] = {}

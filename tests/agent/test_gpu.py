@@ -1,9 +1,11 @@
 """The bus and the driver, judged: a fault of the card, of the driver, or of our own eyes."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
+from agent.child import Child
 from agent.probes import pci
 from agent.probes.gpu import INSTALLING, CardReading, GpuProbe, Reading, judge
 from agent.probes.pci import Slot
@@ -203,6 +205,24 @@ def test_a_driver_that_may_be_installing_is_given_time(tmp_path: Path) -> None:
     probe = GpuProbe(tmp_path, "/no/such/library.so", 5)
 
     assert probe.look() == Unknown("no driver: the kernel module nvidia is not loaded", INSTALLING)
+    assert probe.child.pid is None
+
+
+@pytest.mark.parametrize(
+    "answer", ["no JSON", "[" * 100_000, '{"cards": 7}', '{"cards": [{"address": 1}]}', ""]
+)
+def test_an_answer_that_means_nothing_is_unknown_and_ends_its_process(
+    tmp_path: Path, answer: str
+) -> None:
+    device(tmp_path, FIRST)
+    (tmp_path / "module/nvidia").mkdir(parents=True)
+    probe = GpuProbe(tmp_path, "", 5)
+    babble = f"input(); print({answer!r}, flush=True); input()"
+    probe.child = Child([sys.executable, "-I", "-c", babble])
+
+    assert probe.look() == Unknown(
+        "the process that reads the driver babbles: an answer that can't be read"
+    )
     assert probe.child.pid is None
 
 
