@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench import core, edits, imports, node, rest, restart, size, table
+from bench import core, edits, imports, rest, restart, size, table
 from bench.neighbours import QUIET, Neighbours
+from bench.node import NotInstalledError
 from bench.progress import Progress
 from bench.row import Row, failed
 from bench.stage import Stage
@@ -18,7 +19,7 @@ from tests.cluster.build import NoControlPlaneError
 from tests.cluster.programs import ProgramError
 
 RESULTS: Final = Path(__file__).with_name("RESULTS.md")
-WRONG: Final = (ApiError, NoControlPlaneError, OSError, ProgramError)
+WRONG: Final = (ApiError, NoControlPlaneError, NotInstalledError, OSError, ProgramError)
 """What keeps a figure from being measured; ``TimeoutError`` is an ``OSError``."""
 
 
@@ -55,7 +56,7 @@ The table goes to stdout, progress to stderr. Figures mean something only on a
 machine that does nothing else meanwhile.
 
 exit codes: 0 nothing fails; 1 a figure fails or could not be measured;
-2 wrong command line, or not set up by `make bench`; 130 interrupted
+2 wrong command line; 130 interrupted
 """
 
 
@@ -85,11 +86,6 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> int:
     """Run the command line; return its exit code."""
     asked = parser().parse_args(arguments)
-    try:
-        node.check()
-    except node.NotInstalledError as err:
-        sys.stderr.write(f"bench: {err}\n")
-        return 2
     chosen = [one for one in FIGURES if not asked.only or one.name in asked.only]
     around = Surroundings.here()
     progress = Progress(sys.stderr)

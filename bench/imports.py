@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bench.node import ISOLATED, PYTHON
+from bench.node import PYTHON, python
 from bench.row import KIB, Row, median
 from bench.stage import Stage
 
@@ -49,8 +49,8 @@ def measure(stage: Stage) -> list[Row]:
     times = 2 if stage.quick else TIMES
     nodetruth = str(PYTHON.with_name("nodetruth"))
     commands = {
-        "a bare interpreter": [*ISOLATED, *BARE],
-        "importing the agent": [*ISOLATED, *AGENT],
+        "a bare interpreter": [*python(), *BARE],
+        "importing the agent": [*python(), *AGENT],
         "nodetruth --help": [nodetruth, "--help"],
     }
     for command in commands.values():
@@ -81,5 +81,5 @@ def _held() -> list[Row]:
 
 
 def _rss(code: str) -> int:
-    line = [*ISOLATED, "-c", f"{code}\n{HELD}"]
+    line = [*python(), "-c", f"{code}\n{HELD}"]
     return int(subprocess.run(line, check=True, capture_output=True, text=True).stdout)

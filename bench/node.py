@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Final
 
 PYTHON: Final = Path(sys.prefix, "node/bin/python")
-ISOLATED: Final = (str(PYTHON), "-I")
-"""Neither the working folder nor a variable may put other code in the place of the wheel's."""
 
 
 class NotInstalledError(Exception):
@@ -20,7 +18,8 @@ class NotInstalledError(Exception):
         super().__init__(f"{PYTHON} is not there; run `make bench`, which makes it")
 
 
-def check() -> None:
-    """Raise unless the agent is installed."""
+def python() -> tuple[str, str]:
+    """Return its interpreter, isolated: nothing may put other code in the place of the wheel's."""
     if not PYTHON.exists():
         raise NotInstalledError
+    return str(PYTHON), "-I"

@@ -12,7 +12,7 @@ from typing import Final
 
 import psutil
 
-from bench.node import ISOLATED
+from bench.node import python
 from bench.row import Row
 from tests.cluster.agents import Agent
 from tests.cluster.audit import AuditLine
@@ -43,7 +43,7 @@ class Benched(Agent):
     def command(self, *arguments: str) -> tuple[list[str], dict[str, str]]:
         """Return the command line and the environment of a Pod of the agent's."""
         (_, *line), environ = super().command(*arguments)
-        return [*ISOLATED, *line], {**environ, **self._environ}
+        return [*python(), *line], {**environ, **self._environ}
 
     @property
     def pid(self) -> int:

@@ -66,7 +66,8 @@ def settled(node: Path) -> bool:
 
 
 def labels(node: Path) -> dict[str, str]:
-    tree = yaml.safe_load(node.read_text()) if node.exists() else {}
+    # It is empty for a moment after it was made.
+    tree = (yaml.safe_load(node.read_text()) if node.exists() else None) or {}
     found: dict[str, str] = tree.get("metadata", {}).get("labels", {})
     return found
 

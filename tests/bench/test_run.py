@@ -37,19 +37,17 @@ def figures(monkeypatch: pytest.MonkeyPatch, **rows: Row | OSError) -> None:
 
         return bench.Figure(name, f"the {name}", 7, measure)
 
-    monkeypatch.setattr(node, "check", lambda: None)
     monkeypatch.setattr(bench, "FIGURES", tuple(figure(*pair) for pair in rows.items()))
 
 
-def test_without_the_agent_as_a_node_has_it_nothing_is_measured(
-    monkeypatch: pytest.MonkeyPatch, results: Path, capsys: Capture
+def test_without_the_agent_as_a_node_has_it_its_figures_fail(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.setattr(node, "PYTHON", Path("/no/such/python"))
 
-    assert bench.main([]) == 2
-    words = "bench: /no/such/python is not there; run `make bench`, which makes it\n"
-    assert capsys.readouterr().err == words
-    assert not results.exists()
+    assert bench.main(["--only", "import", "--quick"]) == 1
+    words = "import: /no/such/python is not there; run `make bench`, which makes it\n"
+    assert words in capsys.readouterr().err
 
 
 def test_a_whole_run_shows_and_keeps_its_results(

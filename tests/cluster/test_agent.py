@@ -277,7 +277,7 @@ def told(control_plane: ControlPlane, agent: Agent, reason: str) -> str:
     """The text of an Event about the Node."""
     path = "/apis/events.k8s.io/v1/namespaces/default/events"
     events = control_plane.admin.get(path)["items"]
-    ours = [e for e in events if e["regarding"]["name"] == agent.node and e["reason"] == reason]
+    ours = [e for e in events if e["regarding"].get("name") == agent.node and e["reason"] == reason]
     return str(ours[0]["note"]) if ours else ""
 
 

@@ -73,7 +73,7 @@ def most(times: list[datetime]) -> int:
 def told(control_plane: ControlPlane, agent: Agent) -> list[str]:
     """The texts of the Events about contested labels of the Node."""
     events = control_plane.admin.get(EVENTS)["items"]
-    ours = [event for event in events if event["regarding"]["name"] == agent.node]
+    ours = [event for event in events if event["regarding"].get("name") == agent.node]
     return [str(event["note"]) for event in ours if event["reason"] == "LabelContested"]
 
 
