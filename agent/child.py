@@ -56,6 +56,7 @@ class Child:
         self._owes = False
         self._ended: deque[float] = deque(maxlen=ENDS)
         self._closed = False
+        self._told: int | None = None
 
     def ask(self, line: bytes, seconds: float) -> bytes:
         """Send one line and return the line that answers it.
@@ -64,10 +65,10 @@ class Child:
         on the question does not.
         """
         end = time.monotonic() + seconds
-        if self._owes:
-            # It missed its deadline and was not ended: its late answer is of another time.
-            self._receive(end)
         try:
+            if self._owes:
+                # It missed its deadline and was not ended: its late answer is of another time.
+                self._receive(end)
             return self._ask(line, end)
         except ChildDied:
             return self._ask(line, end)
@@ -78,11 +79,14 @@ class Child:
         return self._process.pid if self._process else None
 
     def stop(self) -> None:
-        """End the process, if one runs; the next question starts another."""
+        """End the process, if one runs; the next question starts another.
+
+        One that can't be ended is kept: to start others beside it would heap them up.
+        """
         if self._process:
             self._process.kill()
-            self._gone()
-            self._forget()
+            if self._gone() is not None:
+                self._forget()
 
     def close(self) -> None:
         """End the process for good, from any thread, and wait for nothing."""
@@ -116,6 +120,9 @@ class Child:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
+            if self._closed:
+                # That came while it started, and found nothing to end.
+                self._process.kill()
         return self._process
 
     def _receive(self, end: float) -> bytes:
@@ -141,12 +148,17 @@ class Child:
         self._end("hung")
         return ChildHung("no answer within the deadline")
 
-    def _died(self) -> ChildDied:
+    def _died(self) -> ChildError:
         assert self._process
-        if self._gone() is None:
+        code = self._gone()
+        if code is None:
             # It closed its end and lives on.
             self._process.kill()
-        code = self._gone() or 0
+            code = self._gone()
+        if code is None:
+            # Its files are closed, but the driver does not let go of it.
+            self._stuck()
+            return ChildError("the process that reads the driver can't be ended")
         self._forget()
         self._lost("died")
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
@@ -166,7 +178,14 @@ class Child:
                 self._lost(why)
                 return
         # It hangs inside the kernel, where no signal reaches it.
-        self._lost("stuck")
+        self._stuck()
+
+    def _stuck(self) -> None:
+        """Tell, once for each process, that nothing can end it."""
+        assert self._process
+        if self._told != self._process.pid:
+            self._told = self._process.pid
+            self._lost("stuck")
 
     def _gone(self) -> int | None:
         """Give the process a moment to be gone; return its exit status then."""
@@ -180,7 +199,7 @@ class Child:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:
                 pipe.close()
-        self._process, self._owes = None, False
+        self._process, self._owes, self._told = None, False, None
 
 
 def _fileno(pipe: IO[bytes] | None) -> int:

@@ -202,7 +202,7 @@ def _probe_faults(settings: Settings) -> Iterator[str]:
         if (override.path is None) == (override.device is None):
             yield f"disk.overrides[{index}]: name either a path or a device"
     for product, alias in settings.gpu.aliases.items():
-        if not legal.is_name(Stem.ACCELERATOR + alias):
+        if not (legal.is_name(alias) and legal.is_name(Stem.ACCELERATOR + alias)):
             yield f"gpu.aliases[{product!r}]: {alias!r} is no legal label value"
 
 
@@ -217,7 +217,7 @@ def _derived_faults(derived: DerivedLabel, where: str, known: set[str]) -> Itera
     yield from (where + text for text, good in checks.items() if not good)
     for index, one in enumerate(derived.match_expressions):
         path = f"{where}.matchExpressions[{index}]"
-        if origin(one.key) not in known:
+        if origin(one.key) not in known or not legal.is_key(one.key):
             near = _nearest(one.key, [*known - set(Stem)])
             yield f"{path}.key: {one.key!r} is no label here{near}"
         wrong = fault(requirement(one))

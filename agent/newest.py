@@ -7,7 +7,7 @@ its deadline by nobody's doing.
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
 
@@ -90,7 +90,7 @@ class Newest:
         except Exception as err:  # noqa: BLE001  (the firewall: a probe never takes the agent down)
             fact = Unknown(_reason(err))
         if isinstance(fact, Unknown):
-            fact = Unknown(fact.reason.encode(errors="backslashreplace").decode())
+            fact = replace(fact, reason=fact.reason.encode(errors="backslashreplace").decode())
         end = self._clock()
         with self._lock:
             state.asked, state.answered, state.fact = None, end, fact

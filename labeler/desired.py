@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from labeler import legal
-from labeler.evidence import Evidence, Found, gather
+from labeler.evidence import Evidence, Found, gather, lost
 from labeler.facts import KEYS, Facts, Probe
 from labeler.judgement import Judgement, judge, overrule
 from labeler.maintenance import Maintenance, maintenance
 from labeler.rules import Rule, derive
 from labeler.seen import Condition, Seen, Taint
 from labeler.spelling import GpuWords, spell
-from labeler.vocabulary import Effect, Label, Mode, Status, Stem, TaintKey, Vocabulary
+from labeler.vocabulary import Effect, Label, Mode, Status, Stem, TaintKey, Vocabulary, begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +80,12 @@ class Desired:
 
     def owns(self, key: str) -> bool:
         """Tell whether a whole label key is ours to set and remove, or a forgery."""
-        return (key in self.owned or key.startswith(self.stems)) and key not in self.untouched
+        ours = key in self.owned or any(begins(key, stem) for stem in self.stems)
+        return ours and key not in self.untouched
 
     def folded(self, key: str) -> str:
         """Return one name for all forged keys of a stem: who invents many contests as one."""
-        stem = next((stem for stem in self.stems if key.startswith(stem)), None)
+        stem = next((stem for stem in self.stems if begins(key, stem)), None)
         return key if stem is None or key in self.owned else f"{stem}*"
 
 
@@ -96,14 +97,14 @@ def desired(facts: Facts, memory: Recall, seen: Seen, policy: Policy, now: datet
     hardware = judge(evidence, policy.required, policy.gpus.expected, now)
     judgement = overrule(hardware, asked)
     words = _words(_Known(evidence, silent, seen.labels), judgement, policy)
-    lost = _lost(memory.found, seen, policy.vocabulary)
-    given_back = {key: value for key, value in lost.items() if value is not None}
+    former = lost(memory.found, seen, policy.vocabulary)
+    given_back = {key: value for key, value in former.items() if value is not None}
     status = policy.vocabulary.key(Label.STATUS)
     return Desired(
         labels={**given_back, **words.labels},
         held=words.held,
         untouched=words.untouched,
-        owned=policy.vocabulary.labels | words.labels.keys() | lost.keys(),
+        owned=policy.vocabulary.labels | words.labels.keys() | former.keys(),
         stems=words.stems,
         taints=_taints(judgement, policy),
         complete=not silent,
@@ -114,20 +115,6 @@ def desired(facts: Facts, memory: Recall, seen: Seen, policy: Policy, now: datet
         found={k: v for k, v in memory.found.items() if policy.vocabulary.owns(k)},
         ends=min(_ends(asked, evidence, now), default=None),
     )
-
-
-def _lost(found: Found, seen: Seen, vocabulary: Vocabulary) -> Found:
-    """Return the keys that the site's words lost: each is given back as found, and forgotten."""
-    lost = {key: value for key, value in found.items() if not vocabulary.owns(key)}
-    status = str(Label.STATUS)
-    former = [
-        Vocabulary(key.removesuffix(status).rstrip("/"))
-        for key in lost
-        if key.rpartition("/")[2] == status
-    ]
-    stemmed = [key for key in seen.labels if any(words.stem(key) for words in former)]
-    ours = [key for key in stemmed if not vocabulary.owns(key)]
-    return {**dict.fromkeys(ours), **lost}
 
 
 def _ends(asked: Maintenance | None, evidence: Evidence, now: datetime) -> Iterator[datetime]:

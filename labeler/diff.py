@@ -95,6 +95,7 @@ def cleaned(seen: Seen, vocabulary: Vocabulary) -> Patch:
     if not ANNOTATIONS & seen.annotations.keys():
         return Patch()
     found = evidence.found(seen, vocabulary)
+    found = {**evidence.lost(found, seen, vocabulary), **found}
     ours = found.keys() | {key for key in seen.labels if vocabulary.stem(key)}
     theirs = tuple(taint for taint in seen.taints if not is_our_taint(taint.key))
     return Patch(

@@ -9,14 +9,14 @@ evidence. Pure.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 
-from labeler import gpus
+from labeler import gpus, legal
 from labeler.facts import Cpu, Data, Disk, Facts, Gpu, Known, Memory, Probe, Unknown
 from labeler.seen import Seen
-from labeler.vocabulary import ANNOTATIONS, BESIDE, EVIDENCE, FOUND, Vocabulary
+from labeler.vocabulary import ANNOTATIONS, BESIDE, EVIDENCE, FOUND, Label, Vocabulary
 
 LIMIT: Final = 16 << 10
 """Bytes that are believed: ours stays under half of it, with 16 GPUs and 32 datasets."""
@@ -53,13 +53,17 @@ class Evidence:
     """When that a probe can't look becomes the machine's own fault, in Unix seconds."""
 
 
+_Instant = Annotated[int, msgspec.Meta(ge=0, lt=1 << 37)]
+"""Unix seconds of a year that ``datetime`` can name."""
+
+
 class _Raw(msgspec.Struct):
     boot: str
     uid: str
     agent: str = ""
     facts: dict[str, msgspec.Raw] = {}
     unknown: dict[str, str] = {}
-    due: dict[str, int] = {}
+    due: dict[str, _Instant] = {}
 
 
 def gather(facts: Facts, before: Evidence, agent: str, now: datetime) -> Evidence:
@@ -75,11 +79,7 @@ def gather(facts: Facts, before: Evidence, agent: str, now: datetime) -> Evidenc
     }
     blind = {probe: fact for probe, fact in facts.items() if isinstance(fact, Unknown)}
     unknown = {probe: fact.reason[:_REASON_LIMIT] for probe, fact in blind.items()}
-    due = {
-        probe: before.due.get(probe, int(now.timestamp()) + fact.grace)
-        for probe, fact in blind.items()
-        if fact.grace is not None
-    }
+    due = {probe: min(end, before.due.get(probe, end)) for probe, end in _ends(blind, now).items()}
     after = replace(
         before,
         facts={**before.facts, **known},
@@ -94,6 +94,12 @@ def _with(before: Known | None, now: Known) -> Known:
     if isinstance(now, Gpu):
         return gpus.remember(before if isinstance(before, Gpu) else None, now)
     return now
+
+
+def _ends(blind: Mapping[Probe, Unknown], now: datetime) -> dict[Probe, int]:
+    """Return when each grace ends that begins now: none lasts longer, whatever a clock said."""
+    start = int(now.timestamp())
+    return {p: start + fact.grace for p, fact in blind.items() if fact.grace is not None}
 
 
 def _of_silent(before: Mapping[Probe, T], facts: Facts) -> dict[Probe, T]:
@@ -146,8 +152,22 @@ def found(seen: Seen, vocabulary: Vocabulary) -> Found:
             # Somebody took the note away: what stands there now is our own.
             noted = dict.fromkeys(vocabulary.labels)
     fresh = {key: seen.labels.get(key) for key in vocabulary.labels - noted.keys()}
-    kept = {key: value for key, value in noted.items() if _can_be_ours(key)}
+    kept = {key: _value(value) for key, value in noted.items() if _can_be_ours(key)}
     return {**fresh, **_fresh_stems(seen, vocabulary, noted), **kept}
+
+
+def lost(found: Found, seen: Seen, vocabulary: Vocabulary) -> Found:
+    """Return the keys that the site's words lost: each is given back as found, and forgotten."""
+    gone = {key: value for key, value in found.items() if not vocabulary.owns(key)}
+    status = str(Label.STATUS)
+    former = [
+        Vocabulary(key.removesuffix(status).rstrip("/"))
+        for key in gone
+        if key.rpartition("/")[2] == status
+    ]
+    stemmed = [key for key in seen.labels if any(words.stem(key) for words in former)]
+    ours = [key for key in stemmed if not vocabulary.owns(key)]
+    return {**dict.fromkeys(ours), **gone}
 
 
 def _fresh_stems(seen: Seen, vocabulary: Vocabulary, noted: Found) -> Found:
@@ -161,10 +181,18 @@ def _fresh_stems(seen: Seen, vocabulary: Vocabulary, noted: Found) -> Found:
 
 
 def _can_be_ours(key: str) -> bool:
-    """Refuse Kubernetes' own keys: the annotation is input, and no site's words hold them."""
+    """Refuse Kubernetes' own keys: the annotation is input, and no site's words hold them.
+
+    What is no key at all is refused too: the server would refuse all that is written with it.
+    """
     prefix = key.rpartition("/")[0]
     own = prefix.endswith(("kubernetes.io", "k8s.io"))
-    return not own or prefix.endswith("node-restriction.kubernetes.io")
+    return legal.is_key(key) and (not own or prefix.endswith("node-restriction.kubernetes.io"))
+
+
+def _value(text: str | None) -> str | None:
+    """Return what may have stood on a Node; nothing can have that the server does not take."""
+    return text if text is None or legal.is_value(text) else None
 
 
 def encode_found(labels: Found) -> str:

@@ -32,7 +32,9 @@ def judge(
     found = [(status, _words(evidence, probe)) for status, probe in blind if status]
     gpu = evidence.facts.get(Probe.GPU)
     if isinstance(gpu, Gpu):
-        found += gpus.judge(gpu, expected, required=Probe.GPU in required)
+        # A card's own blindness is what was seen of it; when nobody can look, that says it all.
+        looked = Probe.GPU in required and Probe.GPU not in evidence.unknown
+        found += gpus.judge(gpu, expected, required=looked)
     gravest = _gravest(status for status, _ in found)
     reasons = tuple(reason for status, reason in found if status is gravest)
     excuses = {_words(evidence, probe) for probe in evidence.due}

@@ -118,7 +118,7 @@ class Vocabulary:
 
     def stem(self, key: str) -> Stem | None:
         """Return the stem that a whole key begins with; ``None`` for every other."""
-        return next((stem for stem, whole in self._stems if key.startswith(whole)), None)
+        return next((stem for stem, whole in self._stems if begins(key, whole)), None)
 
     @cached_property
     def _stems(self) -> tuple[tuple[Stem, str], ...]:
@@ -140,6 +140,14 @@ class Vocabulary:
     def vital(self) -> frozenset[str]:
         """The whole keys of the labels that outrank all others."""
         return frozenset(self.key(name) for name in VITAL)
+
+
+def begins(key: str, stem: str) -> bool:
+    """Tell whether a whole key is a whole stem and a name.
+
+    ``accelerator.example.com/x`` is not: it lies under a prefix that is another's.
+    """
+    return key.startswith(stem) and "/" not in key[len(stem) :]
 
 
 _PLAIN: Final = Vocabulary()

@@ -137,9 +137,11 @@ def _no_access(error: str) -> Unknown:
 def _card(reading: CardReading) -> Card:
     product = (reading.name or "")[:_TEXT]
     product = product if legal.readable(product) else ""
-    errors = [error for error in reading.errors.values() if error not in _LACKS]
-    faults = [_FAULTS[error] for error in errors if error in _FAULTS]
-    blind = [f"NVML: {error}" for error in errors] or ([] if product else ["NVML gives no name"])
+    errors = {what: error for what, error in reading.errors.items() if error not in _LACKS}
+    faults = [_FAULTS[error] for what, error in errors.items() if _is_fault(what, error)]
+    blind = [f"NVML: {error}" for error in errors.values()] or (
+        [] if product else ["NVML gives no name"]
+    )
     return Card(
         product=product,
         uuid=(reading.uuid or "")[:_TEXT],
@@ -151,6 +153,11 @@ def _card(reading: CardReading) -> Card:
     )
 
 
+def _is_fault(what: str, error: str) -> bool:
+    """Tell whether an error is the card's own: what else was not found is not the card."""
+    return error in _FAULTS and (what == "handle" or error not in _MISSING)
+
+
 def _memory(reading: CardReading) -> int:
     """Return the bytes that can be had in one piece; 0 where none can, or none that is possible."""
     pieces = reading.instances if reading.mig else [reading.memory or 0]
@@ -159,6 +166,7 @@ def _memory(reading: CardReading) -> int:
 
 def _sharing(reading: CardReading) -> Sharing:
     if reading.mig == 1:
-        return Sharing.MIG
+        # What it is cut into could not be read: that is not the same as into nothing.
+        return Sharing.UNKNOWN if "instances" in reading.errors else Sharing.MIG
     cannot = reading.errors.get("mig") in _LACKS
     return Sharing.NONE if reading.mig == 0 or cannot else Sharing.UNKNOWN

@@ -24,6 +24,10 @@ import pynvml
 T = TypeVar("T")
 Fields = dict[str, Any]
 
+LACKS: Final = frozenset(
+    {"NotSupported", "FunctionNotFound", "ArgumentVersionMismatch", "Deprecated"}
+)
+"""What an older driver or a simpler card answers: no trouble."""
 MOST: Final = 64
 """Devices that are read; a driver may claim any number."""
 
@@ -46,8 +50,9 @@ class Session:
         except (pynvml.NVMLError, UnicodeDecodeError) as err:
             self.close()
             return {"error": _name(err)}
-        if any(card["errors"] for card in cards):
-            # A client that met a lost card goes on seeing it lost, also after its reset.
+        if any(set(card["errors"].values()) - LACKS for card in cards):
+            # A client that met a lost card goes on seeing it lost, also after its reset. But what
+            # a card lacks it lacks for ever, and each client that opens may wake every card.
             self.close()
         return reading
 

@@ -46,6 +46,9 @@ def _slots(folder: Path) -> Iterator[Slot]:
         try:
             if _is_gpu(device):
                 yield Slot(device.name.lower(), _driver(device))
+        except PermissionError:
+            # It may be a GPU, and what we may not look at is not "none".
+            raise
         except OSError:
             # It was unplugged while we looked; the next look finds it gone.
             continue

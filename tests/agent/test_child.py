@@ -2,10 +2,13 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,3 +166,74 @@ def test_a_closed_child_is_not_started_again() -> None:
 
         with pytest.raises(ChildError, match="the agent ends"):
             child.ask(b"two", 5)
+
+
+def test_a_process_that_dies_while_it_owes_an_answer_is_replaced_for_the_next_question(
+    tmp_path: Path,
+) -> None:
+    lost, flag = list[str](), tmp_path / "well"
+    program = f"if os.path.exists({str(flag)!r}):\n {ECHO}\ntime.sleep(60)"
+    with helper(program, lost, clock=Clock()) as child:
+        for _ in range(ENDS + 1):
+            with pytest.raises(ChildHung):
+                child.ask(b"?", 0.2)
+        flag.touch()
+        assert child.pid
+        os.kill(child.pid, signal.SIGKILL)
+
+        assert child.ask(b"one", 5).endswith(b"one\n")
+    assert lost == [*["hung"] * ENDS, "died"]
+
+
+def test_a_child_that_is_closed_while_it_starts_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = subprocess.Popen
+    with helper("time.sleep(60)") as child:
+
+        def closing(*args: Any, **more: Any) -> subprocess.Popen[bytes]:
+            child.close()
+            return start(*args, **more)
+
+        monkeypatch.setattr(subprocess, "Popen", closing)
+        begun = time.monotonic()
+
+        with pytest.raises(ChildError, match="the agent ends"):
+            child.ask(b"?", 5)
+        assert time.monotonic() - begun < 1
+
+
+@pytest.fixture
+def unending(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Let no process be gone, as one that the driver does not let go of; until it is undone."""
+    monkeypatch.setattr(Child, "_gone", lambda _self: None)
+    return monkeypatch
+
+
+def test_beside_a_process_that_cannot_be_ended_no_other_is_started(
+    unending: pytest.MonkeyPatch,
+) -> None:
+    """Its ends of the pipes are closed before it hangs in closing the driver."""
+    lost: list[str] = []
+    with helper("os.close(1); time.sleep(60)", lost) as child:
+        pids = set()
+        for _ in range(3):
+            with pytest.raises(ChildError, match="can't be ended"):
+                child.ask(b"?", 5)
+            pids.add(child.pid)
+        unending.undo()
+
+    assert len(pids) == 1
+    assert lost == ["stuck"]
+
+
+def test_a_process_that_cannot_be_stopped_is_kept_until_it_is_gone(
+    unending: pytest.MonkeyPatch,
+) -> None:
+    with helper(ECHO) as child:
+        child.ask(b"one", 5)
+        before = child.pid
+        child.stop()
+        assert child.pid == before
+        unending.undo()
+
+        assert child.ask(b"two", 5).endswith(b"two\n")
+        assert child.pid != before

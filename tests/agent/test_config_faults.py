@@ -74,6 +74,8 @@ EXPRESSION_FAULTS = [
     ("{key: cpu, operator: DoesNotExist, values: [a]}", ": DoesNotExist takes no values"),
     ("{key: cpu-cores, operator: Gt, values: [many]}", ": Gt needs one whole number"),
     ("{key: cpu-cores, operator: Lt, values: ['1', '2']}", ": Lt needs one whole number"),
+    ("{key: data/, operator: Exists}", ".key: 'data/' is no label here; did you mean data?"),
+    ("{key: data/a b, operator: Exists}", ".key: 'data/a b' is no label here; did you mean data?"),
     ("{operator: Exists}", ": key is missing"),
     ("{key: cpu}", ": operator is missing"),
 ]
@@ -127,6 +129,7 @@ def test_an_expression_that_kubernetes_would_refuse_is_named(
     [
         ("gpu: {aliases: {nvidia-a100: 'A 100'}}", "'A 100' is no legal label value"),
         ("gpu: {aliases: {nvidia-a100: ''}}", "'' is no legal label value"),
+        ("gpu: {aliases: {nvidia-a100: -a100}}", "'-a100' is no legal label value"),
         (f"gpu: {{aliases: {{nvidia-a100: {'x' * 52}}}}}", f"'{'x' * 52}' is no legal label value"),
     ],
 )

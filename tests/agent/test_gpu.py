@@ -9,7 +9,9 @@ from agent.child import Child
 from agent.probes import pci
 from agent.probes.gpu import INSTALLING, CardReading, GpuProbe, Reading, judge
 from agent.probes.pci import Slot
+from labeler import gpus
 from labeler.facts import Gpu, Sharing, Unknown
+from tests.nvml.scene import VARIABLE, Scene
 
 FIRST, SECOND = "0000:1b:00.0", "0000:5d:00.0"
 SLOTS = (Slot(FIRST, "nvidia"), Slot(SECOND, "nvidia"))
@@ -235,3 +237,57 @@ def test_a_library_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert isinstance(fact, Unknown)
     assert fact.reason.startswith("NVML: LibraryNotFound (/no/such/library.so: ")
     assert fact.reason.endswith("; mount the driver's library, or set gpu.library")
+
+
+@pytest.mark.parametrize("call", ["name", "uuid", "memory", "mig", "instances", "clique"])
+@pytest.mark.parametrize("error", ["NotFound", "GpuNotFound"])
+def test_what_a_card_that_was_found_lacks_is_no_fault_of_it(call: str, error: str) -> None:
+    """An instance that goes while it is asked for is not found; its card is there."""
+    card = judged(well(mig=1, instances=None, errors={call: error})).cards[FIRST]
+
+    assert (card.fault, card.blind) == ("", f"NVML: {error}")
+
+
+@pytest.mark.parametrize("error", ["Unknown", "FunctionNotFound"])
+def test_instances_that_could_not_be_read_are_not_none(error: str) -> None:
+    whole, cut = well(), well(SECOND, mig=1, instances=None, errors={"instances": error})
+
+    gpu = judged(whole, cut)
+
+    assert gpu.cards[SECOND].sharing is Sharing.UNKNOWN
+    assert "gpu-memory-gib" not in gpus.spell(gpu, {}, 0)
+
+
+def test_a_device_that_may_not_be_looked_at_is_not_no_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device(tmp_path, FIRST)
+
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+
+    with pytest.raises(PermissionError):
+        pci.scan(tmp_path)
+
+
+@pytest.mark.parametrize("missing", [(), ("nvmlDeviceGetGpuFabricInfoV",)])
+def test_a_client_stays_open_on_a_card_that_merely_lacks_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: tuple[str, ...]
+) -> None:
+    """A T4 has neither MIG nor a fabric; opening a driver anew may wake every card."""
+    device(tmp_path, FIRST)
+    (tmp_path / "module/nvidia").mkdir(parents=True)
+    once = {"call": "nvmlInitWithFlags", "error": "Unknown", "after": 1}
+    card = {"product": "Tesla T4", "pci": FIRST}
+    scene = Scene({"gpus": [card], "errors": [once], "missing": missing}, tmp_path / "flat")
+    monkeypatch.setenv(VARIABLE, str(scene.flat))
+    probe = GpuProbe(tmp_path, str(scene.library), 5)
+    try:
+        first, second = probe.look(), probe.look()
+    finally:
+        probe.child.stop()
+
+    assert isinstance(first, Gpu)
+    assert second == first

@@ -104,3 +104,11 @@ def test_a_reason_can_always_be_written_down() -> None:
     newest.ask(Probe.CPU)
 
     assert newest.facts() == {Probe.CPU: Unknown("caf\\udce9")}
+
+
+def test_patience_with_a_probe_that_cannot_look_yet_is_kept() -> None:
+    newest = Newest([task(lambda: Unknown("no driver", 1200))])
+
+    newest.ask(Probe.CPU)
+
+    assert newest.facts() == {Probe.CPU: Unknown("no driver", 1200)}

@@ -7,7 +7,7 @@ import pytest
 
 from labeler.desired import Desired, Policy, Recall, desired
 from labeler.evidence import Evidence
-from labeler.facts import GIB, Cpu, Data, Disk, Facts, Gpu, Medium, Memory, Probe, Unknown
+from labeler.facts import GIB, Card, Cpu, Data, Disk, Facts, Gpu, Medium, Memory, Probe, Unknown
 from labeler.judgement import Judgement, overrule
 from labeler.maintenance import Maintenance
 from labeler.rules import Operator, Requirement, Rule
@@ -204,3 +204,16 @@ def test_a_key_that_the_words_lost_is_given_back_and_forgotten() -> None:
     assert "grade" not in want.labels
     assert want.owned >= {"size", "grade", "cpu"}
     assert want.found == {"cpu": None}
+
+
+def test_a_card_that_could_not_be_read_before_locks_out_no_driver_that_is_being_installed() -> None:
+    policy = Policy(required=frozenset({Probe.GPU}), effects={TaintKey.UNKNOWN: Effect.NO_SCHEDULE})
+    cards = {"0000:1b:00.0": Card(product="x"), "0000:5d:00.0": Card(blind="NVML: NoPermission")}
+    before = Recall(Evidence(boot="b", uid="u", facts={Probe.GPU: Gpu(cards)}))
+    facts = {**HEALTHY, Probe.GPU: Unknown("no driver", 1200)}
+
+    now = desired(facts, before, NODE, policy, NOW)
+    late = desired(facts, Recall(now.evidence), NODE, policy, NOW + timedelta(minutes=21))
+
+    assert [taint.effect for taint in now.taints] == ["PreferNoSchedule"]
+    assert (late.status, late.taints) == (Status.DEGRADED, ())

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 import pytest
 
 from labeler.desired import Desired, Policy, Recall, desired
-from labeler.diff import Cause, Drift, diff, drift, wrong
-from labeler.evidence import Evidence, encode, encode_found
+from labeler.diff import Cause, Drift, cleaned, diff, drift, wrong
+from labeler.evidence import Evidence, encode, encode_found, found
 from labeler.facts import Facts, Probe, Unknown
 from labeler.managers import UNKNOWN
 from labeler.seen import Seen, Taint
-from labeler.vocabulary import EVIDENCE, FOUND, Effect, TaintKey
+from labeler.vocabulary import EVIDENCE, FOUND, Effect, TaintKey, Vocabulary
 
 OURS = Taint("nodetruth/unknown", "PreferNoSchedule", "disk-hung")
 FOREIGN = Taint("example.com/x", "NoExecute", "", "2026-01-01T00:00:00Z")
@@ -106,3 +106,28 @@ def test_what_rests_is_no_drift_and_in_no_patch() -> None:
     assert (patch.labels, patch.taints) == ({}, None)
     assert [one.key for one in drift(forged, want)] == [EVIDENCE]
     assert wrong(forged, want) == want.resting | {EVIDENCE}
+
+
+def test_a_label_under_another_s_prefix_is_left_alone() -> None:
+    """``accelerator.example.com`` is a prefix of theirs, and no model of ours."""
+    theirs = {"accelerator.example.com/model": "x"}
+    before = Seen(name="n", uid="u", version="1", labels={**theirs, "accelerator.forged": "1"})
+    recall = Recall(Evidence(boot="b", uid="u"), found(before, Vocabulary()))
+    shown: Facts = {probe: Unknown("x") for probe in Probe}
+
+    patch = diff(before, desired(shown, recall, before, POLICY, datetime.now(UTC)))
+
+    assert patch.labels["accelerator.forged"] is None
+    assert not theirs.keys() & patch.labels.keys()
+    assert not theirs.keys() & recall.found.keys()
+
+
+@pytest.mark.parametrize(("old", "new"), [("", "example.com"), ("example.com", "")])
+def test_clean_takes_off_what_was_said_under_a_former_prefix(old: str, new: str) -> None:
+    words = Vocabulary(old)
+    noted = encode_found(dict.fromkeys(words.labels))
+    said = {words.key(name): "1" for name in ("data/x", "data-percent/x", "accelerator.x", "gpu")}
+    labels = {**said, "foreign": "y"}
+    seen = Seen(name="n", uid="u", version="1", labels=labels, annotations={FOUND: noted})
+
+    assert cleaned(seen, Vocabulary(new)).labels == dict.fromkeys(said)

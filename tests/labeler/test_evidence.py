@@ -1,6 +1,6 @@
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -185,3 +185,35 @@ def test_what_no_machine_has_proves_nothing(fact: str) -> None:
     text = f'{{"boot": "b1", "uid": "u1", "facts": {{{fact}}}}}'
 
     assert believe(node(evidence=text), NOW) == NOW
+
+
+@pytest.mark.parametrize("due", [-1, 253402300800, 10**12, 10**17, 10**30])
+def test_a_time_that_no_calendar_has_proves_nothing(due: int) -> None:
+    text = f'{{"boot": "b1", "uid": "u1", "unknown": {{"gpu": "x"}}, "due": {{"gpu": {due}}}}}'
+
+    assert believe(node(evidence=text), NOW) == NOW
+
+
+@pytest.mark.parametrize("ahead", [timedelta(minutes=21), timedelta(days=3650)])
+def test_patience_is_no_longer_than_it_was_though_the_clock_was_set_back(ahead: timedelta) -> None:
+    facts = {Probe.GPU: Unknown("no driver", 1200)}
+    before = gather(facts, NOW, "2", CLOCK + ahead)
+
+    after = gather(facts, before, "2", CLOCK)
+
+    assert after.due == {Probe.GPU: int(CLOCK.timestamp()) + 1200}
+    assert gather(facts, after, "2", CLOCK + timedelta(minutes=5)) == after
+
+
+def test_what_no_node_can_have_borne_was_not_found_there() -> None:
+    noted = {"a b": "x", "cpu": "!", "example.com/x/y": None, "gone": "-x", "size": "7"}
+
+    kept = found(node(found=encode_found(noted)), Vocabulary())
+
+    assert {key: kept.get(key, "absent") for key in noted} == {
+        "a b": "absent",
+        "cpu": None,
+        "example.com/x/y": "absent",
+        "gone": None,
+        "size": "7",
+    }

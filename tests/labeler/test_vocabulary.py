@@ -24,6 +24,7 @@ from labeler.vocabulary import Stem, Vocabulary
         ("accelerator", "", "accelerator"),
         ("accelerator.nvidia-h100", "", "accelerator.*"),
         ("example.com/accelerator.nvidia-h100", "example.com", "example.com/accelerator.*"),
+        ("accelerator.example.com/x", "", "accelerator.example.com/x"),
         ("nodetruth/data-disk", "", "nodetruth/data-disk"),
     ],
 )
@@ -39,6 +40,7 @@ def test_a_key_whose_rest_is_made_up_is_folded(key: str, prefix: str, name: str)
         ("data-percent/imagenet", Stem.DATA_PERCENT),
         ("database/imagenet", None),
         ("data", None),
+        ("accelerator.example.com/x", None),
     ],
 )
 def test_a_key_that_begins_as_ours_is_ours(key: str, stem: Stem | None) -> None:
