@@ -9,6 +9,7 @@ import os
 import sys
 from contextlib import suppress
 from importlib.metadata import version
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
@@ -82,8 +83,14 @@ def main() -> NoReturn:
 
     By ``os._exit``: a thread that hangs in the kernel must not keep the process.
     """
+    # A stream that the caller closed is None here, and print and log would stumble over it.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
+    if isinstance(sys.stdout, TextIOWrapper):
+        # Names of others' may be in no terminal's alphabet.
+        sys.stdout.reconfigure(errors="backslashreplace")
     code = run(sys.argv[1:])
-    with suppress(BrokenPipeError):
+    with suppress(OSError):
         sys.stdout.flush()
     os._exit(code)
 
@@ -104,6 +111,8 @@ def run(argv: list[str]) -> int:
         return _say(err, 1)
     except BrokenPipeError:
         return 1
+    except OSError as err:
+        return _say(err, 1)
     except KeyboardInterrupt:
         return 130
 

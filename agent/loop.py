@@ -109,6 +109,8 @@ class Loop:
     def _seen(self) -> Seen:
         seen = self._node.seen()
         if seen is None:
+            # What changed meanwhile could be said to nobody: a Node that comes late is no lag.
+            self._newest.since()
             self._recall = self._said = self._since = None
             self._contention = Contention(self._contention.vital)
             raise NodeMissing(self._node.name, self._node.place)

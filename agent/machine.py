@@ -52,13 +52,14 @@ def _shelf(settings: Settings) -> "Shelf":
     from agent.probes.data import DataProbe  # noqa: PLC0415
     from agent.shelf import Shelf  # noqa: PLC0415
 
-    data = DataProbe(settings.data.roots, settings.roots.root)
-    return Shelf(data, hashed=settings.data.names == "hashed")
+    hashed = settings.data.names == "hashed"
+    data = DataProbe(settings.data.roots, settings.roots.root, hashed=hashed)
+    return Shelf(data, hashed=hashed)
 
 
 def boot_id(roots: Roots) -> str:
     """Return the kernel's name for this boot; empty, which proves nothing, if unreadable."""
     try:
         return Path(roots.proc, "sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
+    except (OSError, ValueError):
         return ""

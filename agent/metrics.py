@@ -24,8 +24,8 @@ from agent.gauges import Ages, Labels, Shelves
 from agent.newest import Newest
 from labeler.diff import Drift
 from labeler.facts import Known, Probe, Unknown
-from labeler.node import NodeError
-from labeler.reconcile import Round
+from labeler.node import NodeError, NodeMoved
+from labeler.reconcile import TRIES, Round
 from labeler.seen import Seen
 from labeler.vocabulary import ANNOTATIONS, Mode, Status, Vocabulary
 
@@ -161,6 +161,8 @@ class Metrics:
     def troubled(self, error: NodeError) -> None:
         """Count an error by its kind."""
         self._errors.labels(type(error).__name__).inc()
+        if isinstance(error, NodeMoved):
+            self._patches.labels("moved").inc(TRIES)
 
     def probed(self, probe: Probe, fact: Known | Unknown, seconds: float) -> None:
         """Count a probe's run and its time."""

@@ -93,11 +93,13 @@ class Newest:
             fact = replace(fact, reason=fact.reason.encode(errors="backslashreplace").decode())
         end = self._clock()
         with self._lock:
+            # Also an answer as before is news where the clock has called the probe late meanwhile.
+            news = not fact == before == state.now(end)
             state.asked, state.answered, state.fact = None, end, fact
-            if fact != before and self._since is None:
+            if news and self._since is None:
                 self._since = end
         self._observe(probe, fact, end - start)
-        if fact != before:
+        if news:
             self._changed()
 
     def facts(self) -> Facts:

@@ -11,7 +11,7 @@ from typing import Final
 
 from agent.probes.data import DataProbe
 from labeler import bitmaps
-from labeler.datasets import Datasets, Listing, labelled
+from labeler.datasets import MOST, Datasets, Listing, labelled
 from labeler.facts import Data
 
 RISE: Final = 60.0
@@ -34,6 +34,7 @@ class Shelf:
         self._risen = float("-inf")
         self._said = Data({})
         self._written: tuple[Datasets, str] | None = None
+        self._looked = False
         self.listing = Listing(Datasets(()), {})
         """What the last look that succeeded found."""
         self.left_out = 0
@@ -42,14 +43,14 @@ class Shelf:
     def look(self) -> Data:
         """Look at the roots, and say what is to be labelled."""
         self.listing = self._listed()
+        self._looked = True
         now = self._clock()
         before = self._said.percents
-        percents, self.left_out = labelled(
-            self.listing.datasets.found,
-            before,
-            rise=now - self._risen >= RISE,
-            hashed=self._hashed,
+        found = self.listing.datasets.found
+        percents, shared = labelled(
+            found, before, rise=now - self._risen >= RISE, hashed=self._hashed, most=len(found)
         )
+        self.left_out = shared + max(0, len(percents) - MOST)
         if any(percent > before.get(name, percent) for name, percent in percents.items()):
             self._risen = now
         self._said = Data(percents)
@@ -63,10 +64,12 @@ class Shelf:
         return listing
 
     def document(self) -> str | None:
-        """Return the shard bitmaps to publish; ``None`` before there were any."""
+        """Return the shard bitmaps to publish; ``None`` before the first look.
+
+        Where nothing lies here that is said too: an agent before this one may
+        have said otherwise.
+        """
         found = self.listing.datasets
-        if self._written is None or self._written[0] != found:
-            if self._written is None and not found.found:
-                return None
+        if self._looked and (self._written is None or self._written[0] != found):
             self._written = found, bitmaps.publish(found.found, hashed=self._hashed)
-        return self._written[1]
+        return self._written[1] if self._written else None

@@ -28,6 +28,8 @@ LIMIT: Final = 900 << 10
 _FRAME: Final = 128
 """Bytes of the document around its datasets, at most."""
 _READ_LIMIT: Final = 1 << 20
+_UNPACKED: Final = 64 << 20
+"""Bytes of bitmaps that are read; five hundred datasets of the largest kind."""
 
 
 class DocumentError(Exception):
@@ -146,7 +148,9 @@ def entries(text: str) -> tuple[Entry, ...]:
 
 def read(text: str) -> tuple[Dataset, ...]:
     """Return the datasets whose shards are known; ``DocumentError`` where nothing can be."""
-    known = (entry for entry in entries(text) if not entry.omitted)
+    known = [entry for entry in entries(text) if not entry.omitted]
+    if sum(-(-entry.shards // 8) for entry in known) > _UNPACKED:
+        raise DocumentError(f"more than {_UNPACKED} bytes of bitmaps")
     try:
         return tuple(entry.dataset() for entry in known)
     except (ValueError, zlib.error) as err:

@@ -95,8 +95,8 @@ class Contention:
     ) -> "Contention":
         """Take in what drifted from what the Node had ``said``."""
         tracks = dict(self.tracks)
-        for one in drifts:
-            name = _name(one.key, said)
+        # Keys that share a name and were made up in one edit are one drift.
+        for name, one in {_name(one.key, said): one for one in drifts}.items():
             before = tracks.get(name, _Track(wanted=_wanted(said, name), part=_part(one.key)))
             tracks[name] = _after(before, one, _shown(seen, one.key), now)
         return replace(self, tracks=tracks)
@@ -211,5 +211,5 @@ def _shown(seen: Seen, key: str) -> str | None:
     if is_our_taint(key):
         taints = ", ".join(str(taint) for taint in seen.taints if taint.key == key)
         return taints[:_SHOWN] or None
-    value = {**seen.annotations, **seen.labels}.get(key)
+    value = seen.labels.get(key, seen.annotations.get(key))
     return None if value is None else value[:_SHOWN]

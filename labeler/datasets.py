@@ -5,7 +5,7 @@ for hours writes to the Node a few times and not at every shard. Pure.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
@@ -115,7 +115,12 @@ def apart(
 
 
 def labelled(
-    found: Iterable[Dataset], before: Mapping[str, int], *, rise: bool, hashed: bool
+    found: Iterable[Dataset],
+    before: Mapping[str, int],
+    *,
+    rise: bool,
+    hashed: bool,
+    most: int = MOST,
 ) -> tuple[Mapping[str, int], int]:
     """Return the percentage of each dataset that is labelled, by label; and how many are left out.
 
@@ -126,9 +131,14 @@ def labelled(
     """
     alone, shared = apart(found, hashed=hashed)
     here = {key: one.percent for key, one in alone.items() if one.held}
-    chosen = sorted(here, key=lambda key: key not in before)[:MOST]
+    chosen = choose(here, before, most)
     said = {key: _said(here[key], before.get(key), rise=rise) for key in sorted(chosen)}
     return said, sum(one.held > 0 for one in shared) + len(here) - len(chosen)
+
+
+def choose(here: Iterable[str], before: Collection[str], most: int = MOST) -> list[str]:
+    """Return which of the labels are said: those that were said ``before``, then in their order."""
+    return sorted(here, key=lambda key: key not in before)[:most]
 
 
 def _said(percent: int, before: int | None, *, rise: bool) -> int:

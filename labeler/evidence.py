@@ -13,7 +13,7 @@ from typing import Annotated, Final, TypeVar
 
 import msgspec
 
-from labeler import gpus, legal
+from labeler import datasets, gpus, legal
 from labeler.facts import Cpu, Data, Disk, Facts, Gpu, Known, Memory, Probe, Unknown
 from labeler.seen import Seen
 from labeler.vocabulary import ANNOTATIONS, BESIDE, EVIDENCE, FOUND, Label, Vocabulary
@@ -90,9 +90,13 @@ def gather(facts: Facts, before: Evidence, agent: str, now: datetime) -> Evidenc
 
 
 def _with(before: Known | None, now: Known) -> Known:
-    """Add to a fact what it alone can't say: a card that fell off the bus was there before."""
+    """Add to a fact what it alone can't say: what was there, or was said, before."""
     if isinstance(now, Gpu):
         return gpus.remember(before if isinstance(before, Gpu) else None, now)
+    if isinstance(now, Data) and len(now.percents) > datasets.MOST:
+        # Which of them are labelled must not change with a restart of the agent.
+        said = before.percents if isinstance(before, Data) else {}
+        return Data({key: now.percents[key] for key in sorted(datasets.choose(now.percents, said))})
     return now
 
 

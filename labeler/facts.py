@@ -130,7 +130,10 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The datasets of which something lies here, by the name they are labelled with."""
+    """The datasets of which something lies here, by the name they are labelled with.
+
+    All of them as it is seen; no more than are labelled as it is remembered.
+    """
 
     percents: Mapping[str, int]
     """Whole per cent of the shards that are here; 100 only where all are."""

@@ -12,6 +12,8 @@ from labeler.vocabulary import FIELD_MANAGER
 
 KEY: Final = "datasets.json"
 """Where in the ConfigMap the document lies; its form is ``labeler.bitmaps``'."""
+NOTHING: Final = '{"version":1,"leftOut":0,"datasets":[]}'
+"""The document that says that no shard lies here: most nodes need no module to make it."""
 
 
 class NodeShards:
@@ -23,7 +25,10 @@ class NodeShards:
         self._mine = f"{self._path}/{node}"
 
     def write(self, seen: Seen, document: str) -> None:
-        """Write the document; the Node owns it, so it goes when the Node goes."""
+        """Write the document; the Node owns it, so it goes when the Node goes.
+
+        Nothing is written where nothing lies and nothing was ever said.
+        """
         owner = {"apiVersion": "v1", "kind": "Node", "name": seen.name, "uid": seen.uid}
         body = {
             "apiVersion": "v1",
@@ -36,7 +41,8 @@ class NodeShards:
         except Answer as err:
             if err.code != HTTPStatus.NOT_FOUND:
                 raise
-            self._api.request("POST", self._path, body, fieldManager=FIELD_MANAGER)
+            if document != NOTHING:
+                self._api.request("POST", self._path, body, fieldManager=FIELD_MANAGER)
 
     def end(self) -> None:
         """Delete it; nothing happens where there is none."""

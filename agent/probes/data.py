@@ -7,17 +7,22 @@ no telling what lies here at all.
 
 import errno
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 from agent.probes import folder
 from agent.probes.folder import Kept, Place
-from agent.probes.links import Outside, real
-from labeler.datasets import Dataset, Datasets, Listing
+from agent.probes.links import Outside, TooFar, real
+from labeler.datasets import Dataset, Datasets, Listing, label
 
 Memory = Mapping[tuple[str, str], Kept]
 """What was kept of each root's folders."""
+
+_QUOTED: Final = re.compile(r"['\"].*['\"]", re.DOTALL)
+"""What a manifest says, as a fault repeats it."""
 
 
 class DataProbe:
@@ -27,9 +32,15 @@ class DataProbe:
     """
 
     def __init__(
-        self, roots: tuple[str, ...], tree: str = "/", clock: Callable[[], float] = time.time
+        self,
+        roots: tuple[str, ...],
+        tree: str = "/",
+        clock: Callable[[], float] = time.time,
+        *,
+        hashed: bool = False,
     ) -> None:
         self._roots = roots
+        self._hashed = hashed
         self._tree = tree.rstrip("/")
         self._clock = clock
         self._memory: Memory = {}
@@ -37,22 +48,27 @@ class DataProbe:
     def look(self) -> Listing:
         """Look once; ``OSError`` names the root that can't be looked at."""
         places = (place for root in self._roots for place in _places(root, self._tree))
-        listing, self._memory = scan(places, self._memory, self._clock())
+        listing, self._memory = scan(places, self._memory, self._clock, hashed=self._hashed)
         return listing
 
 
-def scan(places: Iterable[Place], previous: Memory, now: float) -> tuple[Listing, Memory]:
-    """Return which of the folders are datasets at ``now``, and what the next look must know.
+def scan(
+    places: Iterable[Place], previous: Memory, clock: Callable[[], float], *, hashed: bool = False
+) -> tuple[Listing, Memory]:
+    """Return which of the folders are datasets, and what the next look must know.
 
     Of a dataset below two roots the fuller copy counts, of equals the first root's.
+    A look may take long, so each folder is judged by the time at which it is looked at.
+    With ``hashed`` no fault repeats a name.
     """
     found: dict[str, Dataset] = {}
     faults: dict[str, str] = {}
     memory: dict[tuple[str, str], Kept] = {}
     for place in places:
-        kept, why = _look(place, previous.get(place.key), now)
+        kept, why = _look(place, previous.get(place.key), clock(), hashed=hashed)
         if why:
-            faults.setdefault(show(place.name), show(why))
+            name = label(place.name, hashed=True) if hashed else show(place.name)
+            faults.setdefault(name, show(why))
         if kept:
             memory[place.key] = kept
         if kept and kept.dataset:
@@ -73,15 +89,21 @@ def _fuller(one: Dataset | None, other: Dataset) -> Dataset:
     return other
 
 
-def _look(place: Place, before: Kept | None, now: float) -> tuple[Kept | None, str]:
+def _look(
+    place: Place, before: Kept | None, now: float, *, hashed: bool
+) -> tuple[Kept | None, str]:
     """Look at one folder; return what it is, and what is wrong with it."""
     try:
         kept = folder.look(place, before, now)
     except Outside:
         return None, f"leads out of {place.root}; put the files themselves there"
+    except TooFar:
+        return None, "too many links and folders to follow; put the files themselves there"
     except OSError as err:
-        return None, f"{str(err.filename).removeprefix(place.tree)}: {err.strerror}"
-    return kept, kept.fault if kept else ""
+        why = str(err.strerror)
+        return None, why if hashed else f"{str(err.filename).removeprefix(place.tree)}: {why}"
+    fault = kept.fault if kept else ""
+    return kept, _QUOTED.sub("a name", fault) if hashed else fault
 
 
 def _places(root: str, tree: str) -> Iterator[Place]:

@@ -9,12 +9,12 @@ is kept for the next look, and so is how the shards without a size looked.
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from agent.probes.links import Outside, real
+from agent.probes.links import Outside, Steps, real
 from agent.probes.manifest_formats import FORMATS, LIMIT, BadManifest, read
 from agent.probes.shards import SETTLE, Count, Shards
 from labeler.datasets import Dataset
@@ -26,6 +26,11 @@ _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _UNFINISHED: Final = frozenset(
     {"part", "partial", "tmp", "crdownload", "aria2", "download", "incomplete"}
 )
+STEPS: Final = 1_000_000
+"""Files and parts of paths that are looked at for one folder, beside a few for each shard:
+links and folders can be laid so that a small manifest is days of work."""
+_STEPS_A_SHARD: Final = 64
+
 _RSYNC: Final = 6
 """Letters that rsync puts behind a name while it writes: ``.NAME.XXXXXX``."""
 _FRESH: Final = "was written less than 30 s ago; it counts once it is at rest"
@@ -45,9 +50,9 @@ class Place:
         """What tells it from every other."""
         return self.root, self.name
 
-    def at(self, below: str) -> str:
+    def at(self, below: str, step: Callable[[], None] = lambda: None) -> str:
         """Return where a path below the folder is to be opened; ``Outside`` if not in the root."""
-        return self.tree + real(f"{self.root}/{self.name}/{below}", self.tree, self.root)
+        return self.tree + real(f"{self.root}/{self.name}/{below}", self.tree, self.root, step)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,16 +71,18 @@ class Kept:
 def look(place: Place, before: Kept | None, now: float) -> Kept | None:
     """Return what there is of a dataset; ``None`` where no manifest is.
 
-    ``OSError`` and ``Outside`` say that the folder can't be looked at.
+    ``OSError``, ``Outside`` and ``TooFar`` say that the folder can't be looked at.
     """
     kept = _manifest(place, before, now)
     if kept is None or kept.fault:
         return kept
     count = Count(kept.shards, kept.seals, now)
+    step = Steps(STEPS + _STEPS_A_SHARD * len(kept.shards))
     for folder in kept.shards.folders:
         prefix = f"{folder}/" if folder else ""
-        for entry in _entries(place, folder):
-            _take(entry, prefix, place, count)
+        for entry in _entries(place, folder, step):
+            step()
+            _take(entry, prefix, place, count, step)
     return replace(kept, seals=count.seals, dataset=count.dataset(place.name))
 
 
@@ -126,16 +133,16 @@ def _key(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, *times
 
 
-def _entries(place: Place, folder: str) -> Iterator[os.DirEntry[str]]:
+def _entries(place: Place, folder: str, step: Steps) -> Iterator[os.DirEntry[str]]:
     try:
-        with os.scandir(place.at(folder)) as entries:
+        with os.scandir(place.at(folder, step)) as entries:
             yield from entries
     except OSError as err:
         if err.errno not in _NOT_THERE:
             raise
 
 
-def _take(entry: os.DirEntry[str], prefix: str, place: Place, count: Count) -> None:
+def _take(entry: os.DirEntry[str], prefix: str, place: Place, count: Count, step: Steps) -> None:
     index = count.shards.find(prefix + entry.name)
     if index is None:
         whole = _unfinished(entry.name)
@@ -146,7 +153,7 @@ def _take(entry: os.DirEntry[str], prefix: str, place: Place, count: Count) -> N
     try:
         status = entry.stat(follow_symlinks=False)
         if stat.S_ISLNK(status.st_mode):
-            status = Path(place.at(prefix + entry.name)).stat(follow_symlinks=False)
+            status = Path(place.at(prefix + entry.name, step)).stat(follow_symlinks=False)
     except Outside:
         return
     except OSError as err:

@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -15,16 +16,34 @@ class Outside(Exception):
     """The path leads out of the folder that it must stay in."""
 
 
-def real(path: str, tree: str, within: str = "/") -> str:
+class TooFar(Exception):
+    """More had to be looked at than the folder is worth."""
+
+
+class Steps:
+    """Counts what is looked at for one folder; ``TooFar`` where that comes to no end."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def __call__(self) -> None:
+        """Take one."""
+        self._left -= 1
+        if self._left < 0:
+            raise TooFar
+
+
+def real(path: str, tree: str, within: str = "/", step: Callable[[], None] = lambda: None) -> str:
     """Return ``path``, in the words of the machine, without symbolic links.
 
     The machine's root lies at ``tree``, empty for ``/``. ``within`` is free of links, and the
     path stays in it: what lies outside is not even looked at, since it may be
-    a network mount that hangs.
+    a network mount that hangs. ``step`` is called before each look.
     """
     done, left, links = "", deque(_parts(path)), _LINKS
     while left:
         part = left.popleft()
+        step()
         if part == "..":
             done = done.rpartition("/")[0]
             continue

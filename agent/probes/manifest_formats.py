@@ -27,6 +27,8 @@ LIMIT: Final = 16 << 20
 
 _NAME: Final = 4096
 """Bytes of a name; the kernel takes no longer path."""
+_DEEP: Final = 64
+"""Folders within folders; each look at a file walks through all of them."""
 _LINE: Final = 2 * _NAME + 128
 _SUM: Final = re.compile(r"(\\?)([0-9A-Fa-f]{64}) [ *](.+)", re.DOTALL)
 _OF_NOTHING: Final = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -84,6 +86,8 @@ def _wrong(name: str) -> str:
     parts = name.split("/")
     if name.startswith("/") or ".." in parts:
         return "leads out of the folder"
+    if len(parts) > _DEEP:
+        return f"lies deeper than {_DEEP} folders"
     try:
         if "\0" in name or len(name.encode()) > _NAME:
             return "can be no file's name"

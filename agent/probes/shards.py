@@ -80,9 +80,16 @@ class Count:
         self._doubted: set[int] = set()
 
     def see(self, index: int, status: os.stat_result) -> None:
-        """Count the file that stands in a shard's place, if it is the shard."""
+        """Count the file that stands in a shard's place, if it is the shard.
+
+        The size alone is no proof: who writes in several places at once makes
+        the file as long as it will be, and fills it then.
+        """
         size = self.shards.sizes[index]
-        whole = size == status.st_size or (size == UNSIZED and self._rests(index, status))
+        if size == UNSIZED:
+            whole = self._rests(index, status)
+        else:
+            whole = size == status.st_size and abs(self._now - status.st_mtime) >= SETTLE
         if whole and stat.S_ISREG(status.st_mode):
             self._present[index >> 3] |= 0x80 >> (index & 7)
 
@@ -107,5 +114,9 @@ class Count:
         self.seals[index] = seal = hash((size, changed)) or 1
         before = self._before[index] if self._before else 0
         if not size or (before and before != seal):
+            return False
+        if self._before and not before and abs(self._now - status.st_ctime) < SETTLE:
+            # New since the look before. Its time may be one that the copier gave it while it
+            # grows; the time that no one can give says that it was touched just now.
             return False
         return changed <= self._now - SETTLE or (before == seal and changed >= self._now + SETTLE)

@@ -31,13 +31,23 @@ def test_a_complete_dataset_is_complete_at_the_first_look(shelf: Shelf) -> None:
     assert dataset.complete
 
 
-def test_where_the_size_is_named_it_alone_decides(shelf: Shelf) -> None:
+def test_where_the_size_is_named_the_file_has_it(shelf: Shelf) -> None:
     folder = shelf.sized("d", whole=3, half=6, longer=2, empty=0, missing=3)
     for shard in ("whole", "half", "longer"):
-        touch(folder / shard, age=0)
+        touch(folder / shard)
     touch(folder / "empty", size=0)
 
     assert shelf.here() == {"d": "10010"}
+
+
+@pytest.mark.parametrize(("age", "here"), [(0, "0"), (29, "0"), (-29, "0"), (31, "1"), (-31, "1")])
+def test_a_file_of_the_named_size_may_still_be_being_filled(
+    shelf: Shelf, age: float, here: str
+) -> None:
+    """Who writes in several places at once makes it as long as it will be."""
+    touch(shelf.sized("d", a=3) / "a", age=age)
+
+    assert shelf.here() == {"d": here}
 
 
 def test_without_a_named_size_an_empty_file_is_none(shelf: Shelf) -> None:

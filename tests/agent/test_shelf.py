@@ -8,6 +8,7 @@ import pytest
 from agent.shelf import RISE, Shelf
 from labeler import bitmaps
 from labeler.datasets import Dataset, Datasets, Listing
+from labeler.shards import NOTHING
 from tests.agent.clock import Clock
 
 
@@ -66,19 +67,19 @@ def test_a_shard_that_goes_is_said_at_once_and_so_is_completion(shelf: Shelf, lo
     assert said == [50, 55, 45, 45, 100]
 
 
-def test_there_is_no_document_before_there_was_a_dataset(shelf: Shelf, looks: Looks) -> None:
-    shelf.look()
-    assert shelf.document() is None
-
+def test_there_is_no_document_before_the_first_look(shelf: Shelf, looks: Looks) -> None:
     looks.shows(imagenet=1)
+
+    assert shelf.document() is None
     shelf.look()
     assert shelf.document() is not None
 
-    looks.shows()
+
+def test_where_nothing_lies_the_document_says_so(shelf: Shelf) -> None:
     shelf.look()
-    document = shelf.document()
-    assert document is not None
-    assert bitmaps.read(document) == ()
+
+    assert shelf.document() == NOTHING
+    assert bitmaps.read(NOTHING) == ()
 
 
 def test_the_document_says_which_shards_are_here_also_between_two_steps(
