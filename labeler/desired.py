@@ -80,13 +80,18 @@ class Desired:
 
     def owns(self, key: str) -> bool:
         """Tell whether a whole label key is ours to set and remove, or a forgery."""
-        ours = key in self.owned or any(begins(key, stem) for stem in self.stems)
-        return ours and key not in self.untouched
+        return (key in self.owned or self._stem(key) is not None) and key not in self.untouched
 
     def folded(self, key: str) -> str:
         """Return one name for all forged keys of a stem: who invents many contests as one."""
-        stem = next((stem for stem in self.stems if begins(key, stem)), None)
-        return key if stem is None or key in self.owned else f"{stem}*"
+        stem = None if key in self.owned else self._stem(key)
+        return key if stem is None else f"{stem}*"
+
+    def _stem(self, key: str) -> str | None:
+        if not key.startswith(self.stems):
+            # Nearly every key, and this is asked of each in every comparison.
+            return None
+        return next((stem for stem in self.stems if begins(key, stem)), None)
 
 
 def desired(facts: Facts, memory: Recall, seen: Seen, policy: Policy, now: datetime) -> Desired:

@@ -59,6 +59,7 @@ def derive(rules: Iterable[Rule], labels: Mapping[str, str], unseen: frozenset[s
     A rule over an unseen key decides nothing, not even by ``DoesNotExist``:
     what could not be seen is not absent. ``unseen`` holds keys and stems of keys.
     """
+    known = dict(labels)
     given: dict[str, str] = {}
     undecided: set[str] = set()
     for rule in rules:
@@ -66,8 +67,8 @@ def derive(rules: Iterable[Rule], labels: Mapping[str, str], unseen: frozenset[s
             continue
         if any(origin(need.key) in unseen | undecided for need in rule.requirements):
             undecided.add(rule.label)
-        elif all(holds(need, {**labels, **given}) for need in rule.requirements):
-            given[rule.label] = rule.value
+        elif all(holds(need, known) for need in rule.requirements):
+            given[rule.label] = known[rule.label] = rule.value
     return Derived(given, frozenset(undecided))
 
 

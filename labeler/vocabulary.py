@@ -118,11 +118,13 @@ class Vocabulary:
 
     def stem(self, key: str) -> Stem | None:
         """Return the stem that a whole key begins with; ``None`` for every other."""
-        return next((stem for stem, whole in self._stems if begins(key, whole)), None)
+        if not key.startswith(tuple(self._stems)):
+            return None
+        return next((stem for whole, stem in self._stems.items() if begins(key, whole)), None)
 
     @cached_property
-    def _stems(self) -> tuple[tuple[Stem, str], ...]:
-        return tuple((stem, self.key(stem)) for stem in Stem)
+    def _stems(self) -> dict[str, Stem]:
+        return {self.key(stem): stem for stem in Stem}
 
     def folded(self, key: str) -> str:
         """Return ``data/*`` for each key that begins so; every other key is its own name.
