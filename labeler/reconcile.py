@@ -14,7 +14,7 @@ from labeler.desired import Desired
 from labeler.diff import Patch, diff, wrong
 from labeler.node import Node, NodeError, NodeMoved, NodeRefused
 from labeler.seen import Seen
-from labeler.vocabulary import Mode, Vocabulary
+from labeler.vocabulary import FOUND, Mode, Vocabulary
 
 TRIES: Final = 5
 """Times a moved Node is read again in one round; then the next round goes on."""
@@ -100,11 +100,18 @@ def _altered(after: Seen, want: Desired, patch: Patch) -> NodeRefused | None:
 
 
 def _insist(node: Node, plan: Round, vocabulary: Vocabulary) -> Round:
-    """Send alone what keeps work off a bad machine."""
+    """Send alone what keeps work off a bad machine, with the note of what stood there if it goes.
+
+    Without the note a later agent would take our own words for what it found.
+    """
     vital = plan.patch.vital(vocabulary)
-    if not vital or vital == plan.patch:
-        return plan
-    try:
-        return replace(plan, after=node.apply(vital, plan.seen), written=vital)
-    except NodeRefused as refusal:
-        return replace(plan, refused=refusal)
+    note = {key: text for key, text in plan.patch.annotations.items() if key == FOUND}
+    tries = [replace(vital, annotations=note), vital] if note else [vital]
+    for part in tries if vital else []:
+        if part == plan.patch:
+            continue
+        try:
+            return replace(plan, after=node.apply(part, plan.seen), written=part)
+        except NodeRefused as refusal:
+            plan = replace(plan, refused=refusal)
+    return plan

@@ -7,12 +7,12 @@ import pytest
 
 from labeler.desired import Desired, Policy, Recall, desired
 from labeler.diff import Patch
-from labeler.evidence import Evidence, believe
+from labeler.evidence import Evidence, believe, found
 from labeler.facts import Cpu, Facts, Memory, Probe, Unknown
 from labeler.node import NodeError, NodeMoved, NodeRefused
 from labeler.reconcile import TRIES, Decide, Round, reconcile
 from labeler.seen import Seen, Taint
-from labeler.vocabulary import Effect, Mode, TaintKey
+from labeler.vocabulary import FOUND, Effect, Mode, TaintKey
 from tests.fakes import FakeNode, applied
 
 FACTS: Facts = {
@@ -30,7 +30,8 @@ NODE = Seen(name="n1", uid="u1", version="1", labels={"zone": "a"}, taints=(FORE
 def decision(facts: Facts = FACTS) -> Decide:
     def decide(seen: Seen) -> Desired:
         now = Evidence(boot="b", uid=seen.uid)
-        return desired(facts, Recall(believe(seen, now)), seen, POLICY, datetime.now(UTC))
+        recall = Recall(believe(seen, now), found(seen, POLICY.vocabulary))
+        return desired(facts, recall, seen, POLICY, datetime.now(UTC))
 
     return decide
 
@@ -133,8 +134,36 @@ def test_a_refused_label_does_not_take_the_taint_down_with_it() -> None:
 
     assert not one.settled
     assert str(one.refused) == "PATCH: 422 ['memory']; mend it"
-    assert node.writes == [Patch({"status": "unknown"}, {}, node.read().taints)]
+    (write,) = node.writes
+    assert write.labels == {"status": "unknown"}
+    assert write.annotations.keys() == {FOUND}
+    assert write.taints == node.read().taints
     assert "memory" not in node.read().labels
+
+
+def test_what_is_sent_alone_still_notes_what_was_found() -> None:
+    """Else the next agent would take our own status for another's, and clean would leave it."""
+    node = refusing("memory")
+    node.edit(status="by-hand")
+
+    run(node)
+
+    assert node.read().labels["status"] == "unknown"
+    assert found(node.read(), POLICY.vocabulary)["status"] == "by-hand"
+
+
+def test_a_note_that_is_refused_keeps_no_taint_off() -> None:
+    def refuse(patch: Patch) -> NodeError | None:
+        wrong = "memory" in patch.labels or patch.annotations
+        return NodeRefused("PATCH", "403", "grant it") if wrong else None
+
+    node = FakeNode(NODE, refuse=refuse)
+
+    one = run(node)
+
+    assert one.refused is not None
+    assert node.read().labels["status"] == "unknown"
+    assert [taint.key for taint in node.read().taints][-1] == "nodetruth/unknown"
 
 
 def test_a_refusal_of_all_is_reported_and_leaves_the_node() -> None:
