@@ -216,23 +216,25 @@ def is_refused(control_plane: ControlPlane, agent: Agent) -> bool:
     return "401" in agent.ask("/readyz")[1]
 
 
-def test_a_hung_probe_delays_nothing_else(control_plane: ControlPlane, agent: Agent) -> None:
+def test_a_hung_probe_delays_nothing_else(
+    control_plane: ControlPlane, node_name: str, tmp_path: Path
+) -> None:
     """The disk's mount table is a pipe that nobody fills: open() hangs, as a dead mount would."""
+    patient = {"paths": ["/data"], "period": 1, "deadline": 8}
+    agent = Agent(control_plane, node_name, tmp_path, disk=patient)
     table = agent.folder / "machine/proc/1/mountinfo"
     table.unlink()
     mkfifo(table)
-    start = monotonic()
     with agent:
         others = {"cpu", "cpu-cores", "memory", "memory-gib"}
-        eventually(lambda: others <= agent.labels().keys(), "the other labels", 2)
-        assert monotonic() - start < 2.5
-        assert "status" not in agent.labels()
+        eventually(lambda: others <= agent.labels().keys(), "the other labels")
+        assert "status" not in agent.labels(), "they waited for no deadline"
         known = {key: value for key, value in LABELS.items() if key in others}
-        agent.wait_true({**known, "status": "unknown"}, 6)
+        agent.wait_true({**known, "status": "unknown"})
         taint = {"key": "nodetruth/unknown", "effect": "PreferNoSchedule"}
-        assert taint | {"value": "disk-no-answer-within-2-s"} in taints(agent)
+        assert taint | {"value": "disk-no-answer-within-8-s"} in taints(agent)
         forge(control_plane, agent)
-        agent.wait_true({**known, "status": "unknown"}, 2)
+        agent.wait_true({**known, "status": "unknown"})
         assert agent.metric('nodetruth_probe_known{probe="disk"}') == 0
         assert agent.metric('nodetruth_probe_known{probe="cpu"}') == 1
         end = monotonic()
