@@ -7,7 +7,6 @@ the way out); 2 the command line or the configuration is wrong.
 import argparse
 import os
 import sys
-from contextlib import suppress
 from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
@@ -90,8 +89,13 @@ def main() -> NoReturn:
         # Names of others' may be in no terminal's alphabet.
         sys.stdout.reconfigure(errors="backslashreplace")
     code = run(sys.argv[1:])
-    with suppress(OSError):
+    try:
         sys.stdout.flush()
+    except BrokenPipeError:
+        pass
+    except OSError as err:
+        # What was printed lay in a buffer until now; if it was said already, once is enough.
+        code = code or _say(err, 1)
     os._exit(code)
 
 

@@ -33,9 +33,10 @@ def agent(control_plane: ControlPlane, node_name: str, tmp_path: Path) -> Agent:
 
 
 def asked(control_plane: ControlPlane, agent: Agent, mark: int) -> list[AuditLine]:
-    """What this agent asked since."""
+    """What this agent asked since; that a watch of before has ended is nothing asked."""
     lines = control_plane.audit(agent.username, mark)
-    return [line for line in lines if line.node == agent.node]
+    begun = [line for line in lines if (line.verb, line.stage) != ("watch", "ResponseComplete")]
+    return [line for line in begun if line.node == agent.node]
 
 
 def test_a_node_gets_its_labels_and_keeps_the_rest(
