@@ -56,7 +56,7 @@ class Child:
         self._owes = False
         self._ended: deque[float] = deque(maxlen=ENDS)
         self._closed = False
-        self._told: int | None = None
+        self._told = False
 
     def ask(self, line: bytes, seconds: float) -> bytes:
         """Send one line and return the line that answers it.
@@ -182,9 +182,8 @@ class Child:
 
     def _stuck(self) -> None:
         """Tell, once for each process, that nothing can end it."""
-        assert self._process
-        if self._told != self._process.pid:
-            self._told = self._process.pid
+        if not self._told:
+            self._told = True
             self._lost("stuck")
 
     def _gone(self) -> int | None:
@@ -199,7 +198,7 @@ class Child:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe:
                 pipe.close()
-        self._process, self._owes, self._told = None, False, None
+        self._process, self._owes, self._told = None, False, False
 
 
 def _fileno(pipe: IO[bytes] | None) -> int:

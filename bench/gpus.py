@@ -10,12 +10,12 @@ from typing import Final
 from bench import idle
 from bench.resident import Given, Resident, Rest
 from bench.row import MIB, Row
+from bench.scraped import MILLICORES, SCRAPE
 from tests.nvml import bus
 from tests.nvml.scene import VARIABLE, Scene
 
 CARDS: Final = tuple(f"0000:{bus:02x}:00.0" for bus in range(8))
 PRODUCT: Final = "NVIDIA H100 80GB HBM3"
-SCRAPE: Final = 15.0
 MILLI: Final = 1000.0
 
 
@@ -32,7 +32,7 @@ def plug(machine: Path) -> None:
 
 def rows(rest: Rest) -> list[Row]:
     """Return what the agent and its child hold and compute, and that they ask no more."""
-    window = f"{rest.seconds:.0f} s, /metrics each {SCRAPE:.0f} s, stand-in driver"
+    window = f"{rest.seconds:.0f} s, /metrics each {SCRAPE} s, stand-in driver"
     polled = [
         Row(figure=f"8 GPUs, {row.figure}", value=row.value, limit=row.limit, how=row.how)
         for row in idle.requests(rest)
@@ -57,7 +57,7 @@ def rows(rest: Rest) -> list[Row]:
             figure="8 GPUs: CPU of agent and child",
             value=rest.cpu / rest.seconds * MILLI,
             unit="millicores",
-            limit=3,
+            limit=MILLICORES,
             how=window,
         ),
         *polled,

@@ -11,12 +11,12 @@ from typing import Final
 import msgspec
 
 from labeler import legal
+from labeler.datasets import WHOLE
 from labeler.vocabulary import Label, Stem
 
 GIB: Final = 1 << 30
 MOST_CORES: Final = 1 << 20
 MOST_BYTES: Final = 1 << 60
-MOST_PERCENT: Final = 100
 
 
 class Probe(StrEnum):
@@ -141,7 +141,7 @@ class Data:
     def __post_init__(self) -> None:
         """Refuse what no dataset is; evidence may come from anybody."""
         for name, percent in self.percents.items():
-            if not (legal.is_name(name) and 0 <= percent <= MOST_PERCENT):
+            if not (legal.is_name(name) and 0 <= percent <= WHOLE):
                 raise ValueError(f"{percent} per cent of dataset {name!r}")
 
 

@@ -7,6 +7,7 @@ at that and at nothing else.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 from labeler.contention import Contest
@@ -22,7 +23,7 @@ TRIES: Final = 5
 Decide = Callable[[Seen], Desired]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Round:
     """One pass: what the Node said, what it should say, how they differ, what it says now."""
 
@@ -46,7 +47,7 @@ class Round:
         """Whether the Node says all that it should, but for contested keys that rest."""
         return self.refused is None and (self.written is not None or not self.patch)
 
-    @property
+    @cached_property
     def left(self) -> frozenset[str]:
         """Keys of ours that still do not read as they should, those that rest included."""
         return wrong(self.after, self.want)

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from labeler import gpus, legal
-from labeler.facts import GIB, MOST_PERCENT, Cpu, Data, Disk, Gpu, Known, Medium, Memory
+from labeler.datasets import WHOLE
+from labeler.facts import GIB, Cpu, Data, Disk, Gpu, Known, Medium, Memory
 from labeler.vocabulary import Label, Stem
 
 
@@ -39,7 +40,7 @@ def spell(fact: Known, words: GpuWords) -> dict[str, str]:
 def _spell_data(data: Data) -> dict[str, str]:
     labels: dict[str, str] = {}
     for name, percent in data.percents.items():
-        labels[Stem.DATA + name] = "complete" if percent == MOST_PERCENT else "partial"
+        labels[Stem.DATA + name] = "complete" if percent == WHOLE else "partial"
         labels[Stem.DATA_PERCENT + name] = str(percent)
     if data.percents:
         labels[Label.DATA] = next(iter(data.percents)) if len(data.percents) == 1 else "multiple"
